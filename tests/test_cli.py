@@ -335,7 +335,7 @@ def test_bad_input_ends_with_one_sentence(run, tmp_path, name):
         (["{csv}", "--max-gram", "2.5"], "is not a whole number"),
         (["{csv}", "--weighting", "bm25"], "bm25"),
         (["{csv}", "--time-limit", "0"], "at least"),
-        (["{csv}", "--time-limit", "inf"], "time_limit must be"),
+        (["{csv}", "--time-limit", "inf"], "--time-limit must be"),
         (["{csv}", "--relaxation-gap", "nan"], "at least"),
         (["{csv}", "--last-zeta", "1.5"], "between 0 and 1"),
         (["{csv}", "--last-zeta", "0.5"], "is for --solver homotopy or relay, not guided"),
@@ -362,6 +362,16 @@ def test_bad_usage_ends_with_one_sentence(run, tmp_path, arguments, message):
     end = run("compress", *arguments, "--out", tmp_path / "out")
     assert_one_line(end, message)
     assert not list(tmp_path.glob("out/*"))
+
+
+def test_parameters_are_called_by_their_options(run, tmp_path):
+    path = tmp_path / "vocab_size.csv"
+    path.write_text("text\nthe cat sat\n")
+    end = run("tokenizer", path, "--vocab-size", "10", "--out", tmp_path / "out")
+    assert_one_line(end, "--vocab-size must be at least 256")
+    assert_one_line(
+        run("tokenizer", tmp_path / "vocab_size", "--vocab-size", "10", "--out", tmp_path / "out"), "vocab_size'"
+    )
 
 
 def test_out_must_be_a_folder_and_that_is_said_before_the_work(run, tmp_path, monkeypatch):

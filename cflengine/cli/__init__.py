@@ -10,6 +10,7 @@ from __future__ import annotations
 import _thread
 import argparse
 import os
+import re
 import signal
 import sys
 import threading
@@ -83,7 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; returns the exit code."""
     name, debug = "cflengine", "--debug" in (sys.argv[1:] if argv is None else argv)
-    began = time.monotonic()
+    began, options = time.monotonic(), dict[str, str]()
     try:
         with _exit_at_interrupt():
             from cflengine.cli.options import refuse_unused, settle_solver, settle_tokens
@@ -91,12 +92,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             _prepare_streams()
             parser = build_parser()
             arguments = parser.parse_args(argv)
-            name = f"cflengine {arguments.command}"
+            name, options = f"cflengine {arguments.command}", _options(parser, arguments.command)
             given = _given(parser, argv)
             refuse_unused(arguments, given)
             settle_tokens(arguments)
             settle_solver(arguments, given)
-        with _warnings_in_a_line(name), _interrupts_heard():
+        with _warnings_in_a_line(name, options), _interrupts_heard():
             code = arguments.run(arguments)
         _say_late(name, getattr(arguments, "time_limit", None), time.monotonic() - began)
         return code
@@ -108,8 +109,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         if debug:
             traceback.print_exc()
         message, code = _sentence(error)
-        _print_error(f"{name}: {message}")
+        _print_error(f"{name}: {_by_options(message, options)}")
         return code
+
+
+def _options(parser: argparse.ArgumentParser, command: str) -> dict[str, str]:
+    """The options of a command by the parameters that they set."""
+    actions = _commands(parser)[command]._actions
+    return {action.dest: max(action.option_strings, key=len) for action in actions if action.option_strings}
+
+
+def _by_options(text: str, options: dict[str, str]) -> str:
+    """A message of a function, whose parameters are called as the command calls them; what is quoted stays."""
+    parts = re.split(r"('[^']*'|\"[^\"]*\")", text)
+    parts[::2] = [re.sub(r"\b[a-z]+(_[a-z]+)+\b", lambda m: options.get(m[0], m[0]), part) for part in parts[::2]]
+    return "".join(parts)
 
 
 def _say_late(name: str, limit: float | None, seconds: float) -> None:
@@ -122,11 +136,11 @@ def _say_late(name: str, limit: float | None, seconds: float) -> None:
 
 
 @contextmanager
-def _warnings_in_a_line(name: str) -> Iterator[None]:
+def _warnings_in_a_line(name: str, options: dict[str, str]) -> Iterator[None]:
     """What a warning says, without the place in the program that gave it."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        _print_error(f"{name}: {' '.join(str(message).split())}")
+        _print_error(f"{name}: {_by_options(' '.join(str(message).split()), options)}")
 
     with warnings.catch_warnings():
         warnings.showwarning = show
@@ -153,11 +167,15 @@ def _interrupts_heard() -> Iterator[None]:
 
 def _given(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> set[str]:
     """Which arguments a command line that is fine has; the parser's defaults are gone after that."""
-    commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    for command in commands.choices.values():
+    for command in _commands(parser).values():
         for action in command._actions:
             action.default = argparse.SUPPRESS
     return set(vars(parser.parse_args(argv)))
+
+
+def _commands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command."""
+    return next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction)).choices
 
 
 def _sentence(error: Exception) -> tuple[str, int]:

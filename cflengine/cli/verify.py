@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.terminal import percent
+from cflengine.cli.terminal import TerminalWatch, is_shown, percent
 
 _VERIFY = """\
 Check the results in DIR from its files and the input alone.
@@ -49,7 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     began = time.perf_counter()
     try:
-        findings = verify_run(Path(arguments.folder), arguments.input)
+        with TerminalWatch(sys.stderr, show=is_shown(quiet=arguments.quiet)) as watch:
+            findings = verify_run(Path(arguments.folder), arguments.input, watch)
     except FalseResult as wrong:
         print(f"cflengine verify: not verified: {wrong}", file=sys.stderr)
         return 1

@@ -124,7 +124,7 @@ class Watch:
         if self.unit == "bytes":
             done, total = f"{self.done / 1e6:,.1f}", f" of {self.total / 1e6:,.1f}" if self.total else ""
             return f"{self.stage}, {done}{total} MB" if self.done else f"{self.stage} …"
-        return f"{self.stage}, {self.done:,} of {self.total:,} {self.unit}" if self.total else self.stage
+        return f"{self.stage}, {self.done:,} of {self.total:,} {self.unit}" if self.total > 1 else self.stage
 
     @property
     def fraction(self) -> float:

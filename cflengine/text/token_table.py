@@ -139,9 +139,10 @@ def plain_tokens(
     *,
     lowercase: bool = True,
     sentence_borders: bool = False,
+    watch: Watch | None = None,
 ) -> TokenTable:
     """What :class:`~cflengine.text.tokens.Tokenizer` finds, in plain Python."""
-    table = find_tokens(texts, pattern)
+    table = find_tokens(texts, pattern, watch)
     table = lowercased(table) if lowercase else table
     return with_sentence_borders(table, texts) if sentence_borders else table
 

@@ -47,6 +47,8 @@ from cflengine.verify.findings import (
     require_same,
     rows_of,
     sound,
+    watch_at_hand,
+    with_progress,
 )
 
 
@@ -75,7 +77,7 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     # each λ's prices are read again when it is checked: those of all would not be in memory together
     whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
     parts, found, shares = _cut(report, table, whole=whole), [], []
-    for point, below in zip(points, folders, strict=True):
+    for point, below in zip(points, folders, strict=True):  # each with stages of its own
         own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
         finding, _, pointers, _ = _check_solution(below, own, table, parts, _prices(below, table.n_tokens))
         shares.append(pointers.shares(int(report["compression"]["max_gram"])))
@@ -107,9 +109,11 @@ def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
     settings = report.get("compression")
     if not isinstance(settings, dict):
         raise CannotVerifyError("the report does not say how the corpus was compressed: it is of an older version.")
+    watch = watch_at_hand()
+    watch.begin("cutting texts into tokens", "documents", len(corpus.texts))
     table = plain_tokens(
         corpus.texts, settings["token_pattern"], lowercase=settings["lowercase"],
-        sentence_borders=settings.get("sentence_borders", False),
+        sentence_borders=settings.get("sentence_borders", False), watch=watch,
     )  # fmt: skip
     require_same(report.get("n_documents"), table.n_documents, "the number of documents is")
     require_same(report.get("n_tokens"), table.n_tokens, "the number of tokens is")
@@ -141,7 +145,7 @@ def _check_solution(
     pointers = Pointers.read(folder, table)
     n_trees, n_leaves = len(branchings), sum(branching.n_leaves for branching in branchings)
     entries, proof = Entries(table, pointers.names, max_gram), PartsCertificate(shared_costs(parts, costs))
-    for part, own in zip(parts, costs, strict=True):
+    for part, own in with_progress([*zip(parts, costs, strict=True)], "decoding, and proving the bound", "parts"):
         found = pointers.of_part(part)
         entries.take(part, found, own)
         here = alpha[part.span]
@@ -150,7 +154,8 @@ def _check_solution(
             facts = part_facts(found.cover, here, part.gram_of, own, part.shared, lifted)
         proof.add(facts, part.numbers)
     entries.check(folder, pointers)
-    counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in parts], format="csr")
+    each = with_progress(parts, "counting features", "parts")
+    counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in each], format="csr")
     features = _features(folder, counts, settings)
     require(not branchings, "a branching tree is of tokens that are not there.")
     with _false_where_wrong():

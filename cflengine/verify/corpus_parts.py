@@ -17,6 +17,7 @@ from cflengine.engine.mapped import mapped_array
 from cflengine.text.plain_grams import first_places, number_grams
 from cflengine.text.shared_grams import SharedGrams, cut_into_parts, number_shared
 from cflengine.text.token_table import TokenTable
+from cflengine.verify.findings import with_progress
 
 PART_TOKENS = 8_000_000  # some 100 bytes each while they are sorted
 
@@ -90,7 +91,8 @@ class CorpusPart:
 def cut_corpus(table: TokenTable, max_gram: int, *, whole: bool = False) -> list[CorpusPart]:
     """The parts of a corpus, of about PART_TOKENS tokens each, their shared K-grams known; whole: one part."""
     cuts = cut_into_parts(table.doc_ptr, 1 if whole else max(1, -(-table.n_tokens // PART_TOKENS)))
-    parts = [_part(table, a, e, max_gram) for a, e in pairwise(cuts.tolist())]
+    spans = [*pairwise(cuts.tolist())]
+    parts = [_part(table, a, e, max_gram) for a, e in with_progress(spans, "finding K-grams", "parts")]
     if len(parts) > 1:
         sharing = [_sharing(part) for part in parts]
         offset = 0

@@ -5,9 +5,12 @@ from __future__ import annotations
 import csv
 import json
 import math
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from zipfile import is_zipfile
 
 import numpy as np
@@ -15,11 +18,42 @@ from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import Watch
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.text.reading.delimited import long_fields
+from cflengine.text.reading.sources import reading_watched
 
 PROOF, MODEL = "proof.npz", "model.cflm"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less
+
+
+_WATCH: ContextVar[Watch | None] = ContextVar("watch of a check", default=None)
+Item = TypeVar("Item")
+
+
+@contextmanager
+def checking_watched(watch: Watch) -> Iterator[None]:
+    """Within the block, ``watch`` is told how far the check is, reading included."""
+    token = _WATCH.set(watch)
+    try:
+        with reading_watched(watch):
+            yield
+    finally:
+        _WATCH.reset(token)
+
+
+def watch_at_hand() -> Watch:
+    """Who is told how far the check is."""
+    return _WATCH.get() or Watch()
+
+
+def with_progress(items: Collection[Item], stage: str, unit: str) -> Iterator[Item]:
+    """The items, each told of when it is done; stage: what is done with them, unit: what they are called."""
+    watch = watch_at_hand()
+    watch.begin(stage, unit, len(items))
+    for done, item in enumerate(items, 1):
+        yield item
+        watch.at(done)
 
 
 class FalseResult(Exception):

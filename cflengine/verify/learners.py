@@ -41,6 +41,7 @@ from cflengine.verify.findings import (
     require_same,
     rows_of,
     sound,
+    with_progress,
 )
 from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts
 
@@ -73,7 +74,8 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
         certify = partial(certify_multinomial, X, y, ridge=ridge, lasso=lasso)
         found.append(_compare(fits[0], certify, w_of.T.ravel(), proof.get("proof_w_0")))
     else:
-        for k, (fit, signs) in enumerate(zip(fits, class_signs(y, n_classes), strict=True)):
+        pairs = [*zip(fits, class_signs(y, n_classes), strict=True)]
+        for k, (fit, signs) in enumerate(with_progress(pairs, "certifying fits", "fits")):
             certify = partial(certify_binary, X, signs, ridge=ridge, lasso=lasso, alpha=proof.get(f"alpha_{k}"))
             found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked: tuple[str, ...] = (

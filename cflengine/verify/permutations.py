@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cflengine.embedding.laws import DocumentKernel
 from cflengine.embedding.problem import MOST_DOCUMENTS, pair_coefficients
-from cflengine.verify.findings import require, require_same
+from cflengine.verify.findings import require, require_same, with_progress
 
 SHARED = {"gaussian": math.exp(-0.5), "laplace": math.exp(-1.0), "linear": 0.0}  # of two words, at distance √2
 _AT_ONCE = 64  # permutations
@@ -87,7 +87,7 @@ def _permuted(documents: DocumentKernel, y: np.ndarray, n: int, seed: int) -> np
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
     rng, found, diagonal, classes = np.random.default_rng(seed), [], documents.diagonal, np.arange(len(coefficients))
     at_once = min(_AT_ONCE, 1 + int(_MOST_NUMBERS / (len(y) * len(classes))))
-    for first in range(0, 1 + n, at_once):
+    for first in with_progress(range(0, 1 + n, at_once), "permuting labels", f"rounds of {at_once}"):
         labels = np.stack([y if k == 0 else rng.permutation(y) for k in range(first, min(first + at_once, 1 + n))])
         members = (labels[:, None, :] == classes[:, None]).astype(np.float64)
         own = coefficients.diagonal()[labels] @ diagonal

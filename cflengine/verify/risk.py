@@ -30,6 +30,7 @@ from cflengine.verify.findings import (
     require_gap_of,
     require_same,
     rows_of,
+    with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, require_parts, training_matrix, worst
 from cflengine.verify.models import check_claims, check_intercepts
@@ -66,7 +67,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     def proved(C: float, coef: np.ndarray, bias: np.ndarray, before: str = "") -> list[Certificate]:
         """What the weights at C are worth, by row; before: the names of their dual points."""
         certificates = []
-        for k, target in enumerate(targets):
+        for k, target in enumerate(with_progress(targets, "certifying fits", "fits")):
             own = loss.for_data(target, C * np.ones(len(target)))
             problem = PLQProblem(X, own, bounds, 1.0 - float(ratio), float(ratio), bool(intercept))
             lam, gam, xi = (proof_array(proof, f"{before}{name}_{k}") for name in ("lam", "gam", "xi"))

@@ -12,7 +12,7 @@ from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.output import files_of_run
-from cflengine.engine.progress import TerminationReason
+from cflengine.engine.progress import TerminationReason, Watch
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
@@ -22,10 +22,12 @@ from cflengine.verify.findings import (
     CannotVerifyError,
     FalseResult,
     Finding,
+    checking_watched,
     read_report,
     require,
     require_same,
     rows_of,
+    watch_at_hand,
 )
 from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
@@ -47,12 +49,18 @@ _AS_GIVEN = ("corpus", "arguments")
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
-def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
-    """Everything that ``folder`` claims, recomputed; source: the inputs, none for those its report names.
+def verify_run(folder: Path, source: str | Sequence[str] = (), watch: Watch | None = None) -> list[Finding]:
+    """Everything that ``folder`` claims, recomputed; source: the inputs, none for those its report names; watch: told
+    how far it is.
 
     Raises FalseResult for a claim that is not so, and for files of the run that are damaged or gone; InputError where
     the folder is no run, cannot be verified, or its input cannot be read.
     """
+    with checking_watched(watch or Watch()):
+        return _verify(folder, [source] if isinstance(source, str) else source)
+
+
+def _verify(folder: Path, source: Sequence[str]) -> list[Finding]:
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.exists() and not (path.is_file() or path.is_dir()):
             raise InputError(f"'{path}' is no file.")  # a device may be read without end
@@ -61,7 +69,9 @@ def verify_run(folder: Path, source: str | Sequence[str] = ()) -> list[Finding]:
     gone = [name for name in files_of_run(folder) if not (folder / name).exists()]
     if gone:
         raise FalseResult(f"{', '.join(gone)} of '{folder}', which the run wrote: not there.")
-    read = _read(folder, report, command, [source] if isinstance(source, str) else source)
+    watch_at_hand().begin("reading", "bytes")
+    read = _read(folder, report, command, source)
+    watch_at_hand().begin("checking")
     try:
         if isinstance(report.get("corpus"), dict):
             _check_counts(report["corpus"], read.report.to_dict())

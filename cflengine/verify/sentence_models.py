@@ -33,6 +33,7 @@ from cflengine.verify.findings import (
     require_gap_of,
     require_same,
     rows_of,
+    with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, sparse_of, worst
 from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_words
@@ -59,7 +60,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     signs = class_signs(labels.y[documents][train], len(labels.classes))
     found: list[tuple[float, float]] = []
     models: dict[str, LinearModel] = {}
-    for i, said in enumerate(report["models"]):
+    for i, said in enumerate(with_progress(report["models"], "certifying models", "models")):
         penalty = Penalty(**_parameters(said))
         own_fits, model = _proved(said, penalty, data, signs, proof, str(i))
         found += own_fits

@@ -29,6 +29,7 @@ from cflengine.verify.findings import (
     require_gap,
     require_same,
     rows_of,
+    with_progress,
 )
 
 
@@ -170,7 +171,7 @@ def _pieces(proof: dict[str, np.ndarray], written: Callable[[np.ndarray], str]) 
 
 
 def _spans(words: list[str], longest: int) -> Iterator[tuple[int, int, int]]:
-    for w, word in enumerate(words):
+    for w, word in enumerate(with_progress(words, "all pieces of all words", "words")):
         for a in range(len(word)):
             for e in range(a + 1, min(a + longest, len(word)) + 1):
                 yield w, a, e

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from cflengine.embedding.laws import drawn_median
 from cflengine.embedding.problem import MOST_EXACT, frequencies, kernel_matrix, pair_coefficients
-from cflengine.verify.findings import require
+from cflengine.verify.findings import require, with_progress
 
 _ROWS = 512
 _AT_ONCE = 64  # frequencies
@@ -31,7 +31,7 @@ class WordKernel:
         self.M, self.family, self.widths = M - M.mean(axis=0) if family != "linear" else M, family, widths
 
     def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
-        for rows in _row_blocks(len(self.M)):
+        for rows in with_progress([*_row_blocks(len(self.M))], "the kernel of all words", f"blocks of {_ROWS:,}"):
             values = kernel_matrix(self.M[rows], self.M, self.family, self.widths)
             if self.family != "linear":
                 own = np.arange(rows.stop - rows.start)
@@ -116,7 +116,7 @@ def feature_products(
     w = frequencies(K.family, K.widths, M.shape[1], n, np.random.default_rng(seed))
     coefficients = pair_coefficients(np.bincount(y).astype(np.float64))
     KP, features, estimates = np.zeros((len(M), len(coefficients))), np.empty((laws.shape[0], 2 * n)), np.empty(n)
-    for first in range(0, n, _AT_ONCE):
+    for first in with_progress(range(0, n, _AT_ONCE), "random features", f"blocks of {_AT_ONCE}"):
         angles = M @ w[:, first : first + _AT_ONCE]
         waves = np.hstack([np.cos(angles), np.sin(angles)])
         means = laws @ waves
@@ -164,7 +164,7 @@ def _distances(laws: sparse.csr_matrix, M: np.ndarray) -> Iterator[tuple[np.ndar
     """Squared distances of words, some rows of all at a time, and how likely two documents show them."""
     X, mass = M - M.mean(axis=0), np.asarray(laws.sum(axis=0)).ravel()
     lengths = (X**2).sum(axis=1)
-    for rows in _row_blocks(len(X)):
+    for rows in with_progress([*_row_blocks(len(X))], "distances of words", f"blocks of {_ROWS:,}"):
         sizes = lengths[rows, None] + lengths
         squared = np.maximum(sizes - 2.0 * X[rows] @ X.T, 0.0)
         squared[squared <= 1e-14 * sizes] = 0.0

@@ -23,7 +23,7 @@ from scipy import sparse
 from cflengine import CompressiveFeatures, cli
 from cflengine.compression.search import branching
 from cflengine.engine.checks import InputError
-from cflengine.engine.progress import Progress, TerminationReason
+from cflengine.engine.progress import Progress, TerminationReason, Watch
 from cflengine.linear.saving import write_model
 from cflengine.text.kgrams import index_kgrams
 from cflengine.text.plain_grams import number_grams
@@ -92,6 +92,18 @@ def test_every_run_is_verified(source, tmp_path, monkeypatch, options):
         assert again.objective == pytest.approx(finding.objective, rel=1e-12) and ("parts" in again.checked[0]) != tied
         assert again.lower_bound == pytest.approx(finding.lower_bound, rel=1e-9)
         assert again.checked[1:] == finding.checked[1:]
+
+
+def test_a_check_says_how_far_it_is(good, monkeypatch):
+    monkeypatch.setattr(corpus_parts, "PART_TOKENS", 40)
+    watch, told = Watch(), []
+    watch.poll = lambda: told.append(str(watch)) or True
+    verify_run(good, watch=watch)
+    stages = list(dict.fromkeys(line.split(",")[0] for line in told))
+    assert stages[0] == "reading …" and "cutting texts into tokens" in stages and "counting features" in stages
+    parts = [line for line in told if line.startswith("finding K-grams, ")]
+    total = len(parts) - 1
+    assert total > 2 and parts == [f"finding K-grams, {done} of {total} parts" for done in range(total + 1)]
 
 
 @pytest.fixture
