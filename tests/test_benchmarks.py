@@ -18,7 +18,7 @@ from benchmarks.compression.generated import generate
 from benchmarks.evidence import compression as evidence_of_compression
 from benchmarks.evidence import scale as evidence_of_scale
 from benchmarks.evidence import sentence_lasso as evidence_of_sentences
-from benchmarks.evidence.page import Evidence
+from benchmarks.evidence.page import DOES_NOT, HOLDS, Evidence
 from benchmarks.measure import Times, in_turns, memory_of
 from benchmarks.sentence_lasso import groups, tasks
 from cflengine.text import index_kgrams
@@ -192,14 +192,17 @@ def test_generated_corpora_are_as_long_as_asked_for_and_have_phrases():
 
 
 def test_shards_are_measured_beside_the_guided_solver(monkeypatch):
-    monkeypatch.setattr(scale, "_on_workers", lambda *_: None)
+    monkeypatch.setattr(scale, "_on_workers", lambda *_, **__: None)
     index = index_kgrams(*generate(2_000), 3)
     found = scale.measure_shards(index, SimpleNamespace(quick=True, threads=None, scratch=None))
     shown = scale.show_shards(found)
     assert all(name in shown for name in ("guided", "2 shards", "8 shards"))
     assert found["runs"]["4 shards"]["ratio"] < 1.1 and found["runs"]["4 shards"]["exchanged_bytes"] > 0
     evidence = Evidence({"corpora": {"shards": found}, "options": {"corpus": "x"}})
-    assert len(evidence_of_scale.parts(evidence)[0].claims) == 2
+    claims = evidence_of_scale.parts(evidence)[0].claims
+    assert len(claims) == 3 and claims[2].verdict == HOLDS
+    found["runs"]["4 shards, 1 worker"] = found["runs"]["2 shards"]
+    assert evidence_of_scale.parts(evidence)[0].claims[1].verdict == DOES_NOT
 
 
 def test_sizes_are_measured_in_processes_of_their_own(capsys):

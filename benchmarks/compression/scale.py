@@ -1,9 +1,9 @@
 """Large corpora: what shards cost and what they save, and seconds, memory and gap against tokens.
 
 Sections:
-  shards   a real corpus, by the guided solver and in 2, 4, 8 shards, with as many steps on the relaxation each:
-           objective, bound, their ratio, bound by step, bytes exchanged, seconds; and 4 shards on a Dask cluster of 1
-           and 2 workers, which must give the same answer
+  shards   a real corpus, by the guided solver and in 1, 2, 4, 8 shards, with as many steps on the relaxation each:
+           objective, bound, their ratio, bound by step, bytes exchanged, seconds; then on Dask clusters of 1 and 2
+           workers, and on 2 of which one is killed in the middle, which must give the same answers
   sizes    generated corpora (generated.py), each from a CSV file to written features in a process of its own:
            seconds to read, cut into tokens, solve to --gap and write, peak memory a token; --shards N solves in
            shards, --cap GIB limits the process's data (RLIMIT_DATA, which does not count files that are mapped)
@@ -12,6 +12,8 @@ Sections:
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import time
 from dataclasses import replace
 from typing import Any
@@ -92,32 +94,44 @@ def measure_shards(index: KGramIndex, arguments: argparse.Namespace) -> dict[str
     say(f"guided: {whole.objective:,.0f}, at least {whole.lower_bound:,.0f}, {whole.seconds:.0f} s")
     # the relaxation's steps; those between annealings are part of tightening, which ends by what it brings
     steps = int(whole.trace.query("stage == 'annealing'")["iteration"].min()) - 1
-    settings = ShardedSettings(
-        tol=0.0, scratch=arguments.scratch, guided=replace(guided, relaxation_iterations=max(steps, 1))
-    )
-    runs = {f"{n} shards": replace(settings, shards=n) for n in COUNTS}
+    settings = ShardedSettings(shards=1, tol=0.0, scratch=arguments.scratch, guided=guided)
+    as_many = replace(guided, relaxation_iterations=max(steps, 1))
+    runs = {"1 shard": settings} | {f"{n} shards": replace(settings, shards=n, guided=as_many) for n in COUNTS}
     for name, own in runs.items():
         began = time.perf_counter()
         result = solve_sharded(index, costs, own, n_threads=arguments.threads)
         rows[name] = _row(result, time.perf_counter() - began)
         say(f"{name}: {result.objective:,.0f}, at least {result.lower_bound:,.0f}, {result.seconds:.0f} s")
-    for workers in (1, 2):
-        rows[f"4 shards, {workers} worker{'s' if workers > 1 else ''}"] = _on_workers(
-            index, costs, runs["4 shards"], workers
-        )
+    on_workers = [(name, own) for name, own in runs.items() if own.shards > 1]
+    for name, own in on_workers:
+        rows[f"{name}, 1 worker"] = _on_workers(index, costs, own, 1)
+        rows[f"{name}, 2 workers"] = _on_workers(index, costs, own, 2)
+    rows["4 shards, 2 workers, one killed"] = _on_workers(index, costs, runs["4 shards"], 2, killing=True)
     return {"tokens": index.n_tokens, "k_grams": index.n_grams, "relaxation_steps": steps, "runs": rows}
 
 
-def _on_workers(index: KGramIndex, costs: Any, settings: ShardedSettings, workers: int) -> dict[str, Any] | None:
-    """On a Dask cluster of this machine; None without Dask."""
+def _on_workers(
+    index: KGramIndex, costs: Any, settings: ShardedSettings, workers: int, *, killing: bool = False
+) -> dict[str, Any] | None:
+    """On a Dask cluster of this machine; None without Dask. killing: a worker's process, when annealing begins."""
+    killed: list[int] = []
+
+    def kill(stats: Any) -> None:
+        if killing and stats.stage == "annealing" and not killed:
+            killed.append(next(worker.pid for worker in cluster.workers.values()))
+            os.kill(killed[0], signal.SIGKILL)
+
     try:
         with local_cluster(workers, max(1, 2 // workers)) as cluster:
             began = time.perf_counter()
-            result = solve_sharded(index, costs, replace(settings, cluster=cluster.scheduler_address))
+            own = replace(settings, cluster=cluster.scheduler_address)
+            result = solve_sharded(index, costs, own, listeners=[kill])
     except MissingPackageError:
         say("no Dask: pip install distributed")
         return None
-    say(f"{workers} workers: {result.objective:,.0f}, {result.seconds:.0f} s")
+    if killing and not killed:
+        raise RuntimeError("the run ended before a worker could be killed")
+    say(f"{settings.shards} shards, {workers} workers: {result.objective:,.0f}, {result.seconds:.0f} s")
     return _row(result, time.perf_counter() - began)
 
 
@@ -140,7 +154,7 @@ def show_shards(found: dict[str, Any]) -> str:
     best = max(row["lower_bound"] for row in found["runs"].values() if row)
     lines = [
         f"shards: {found['tokens']:,} tokens, {found['k_grams']:,} K-grams; bounds over the best of all, by step",
-        f"{'':24}{'objective':>12}{'ratio':>9}{'steps':>7}{'seconds':>9}{'exchanged':>11}  bound after "
+        f"{'':32}{'objective':>12}{'ratio':>9}{'steps':>7}{'seconds':>9}{'exchanged':>11}  bound after "
         + ", ".join(map(str, MARKS)) + " steps, at the end",
     ]  # fmt: skip
     for name, row in found["runs"].items():
@@ -149,7 +163,7 @@ def show_shards(found: dict[str, Any]) -> str:
         bounds = [row["bounds"][str(mark)] for mark in MARKS] + [row["lower_bound"]]
         shown = "  ".join("–" if bound is None else f"{bound / best:.5f}" for bound in bounds)
         lines.append(
-            f"{name:24}{row['objective']:>12,.0f}{row['ratio']:>9.5f}{row['steps']:>7,}{row['seconds']:>9.1f}"
+            f"{name:32}{row['objective']:>12,.0f}{row['ratio']:>9.5f}{row['steps']:>7,}{row['seconds']:>9.1f}"
             f"{row['exchanged_bytes'] / 2**20:>8,.0f} MB  {shown}"
         )
     return "\n".join(lines)
