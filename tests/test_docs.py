@@ -86,7 +86,7 @@ def test_methods_of_estimators_describe_their_parameters_and_answers():
     assert checked > 40
 
 
-@pytest.mark.parametrize("package", ["plq", "tokenizer", "embedding"])
+@pytest.mark.parametrize("package", [*PACKAGES, "verify"])
 def test_functions_of_packages_describe_their_parameters_and_answers(package):
     module = importlib.import_module(f"cflengine.{package}")
     functions = [name for name in module.__all__ if inspect.isfunction(getattr(module, name))]

@@ -11,7 +11,20 @@ from cflengine.experiments.methods import Candidate
 
 
 def judge_of(finding: Finding, document: int) -> Candidate:
-    """The recommended features as the split has them that a document is judged in."""
+    """The recommended features as the split has them that a document is judged in.
+
+    Parameters
+    ----------
+    finding : Finding
+        Of the target.
+    document : int
+        Its number in the corpus.
+
+    Returns
+    -------
+    Candidate
+        Features and what is learnt from them.
+    """
     assert finding.recommended is not None
     return finding.standing.by_split[finding.recommended][finding.task.split_of(document)].candidate
 
@@ -19,10 +32,28 @@ def judge_of(finding: Finding, document: int) -> Candidate:
 def word_weights(
     evaluation: Evaluation, finding: Finding, document: int, weights: np.ndarray, X: sparse.csr_matrix
 ) -> list[tuple[int, int, float]]:
-    """What each token adds to xᵀw, x the features by which a document was judged: (start, end, weight), code points.
+    """What each token adds to xᵀw, x the features by which a document was judged.
 
-    weights: float64 (d,), w; X: CSR (N, d), the features of all documents. What a feature adds is shared by its places,
-    and by the tokens of each place, alike; so the tokens' weights sum to xᵀw. Tokens that add nothing are left out.
+    What a feature adds is shared by its places, and by the tokens of each place, alike; so the tokens' weights sum to
+    xᵀw. Tokens that add nothing are left out.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The comparison.
+    finding : Finding
+        Of the target.
+    document : int
+        Its number in the corpus.
+    weights : float64 ndarray (d,)
+        w.
+    X : CSR matrix (N, d)
+        The features of all documents.
+
+    Returns
+    -------
+    list of (int, int, float)
+        start, end, weight; in code points.
     """
     candidate, features = judge_of(finding, document), evaluation.features
     assert features is not None

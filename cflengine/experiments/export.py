@@ -34,7 +34,18 @@ def by_target(findings: Sequence[Finding], name: str) -> pd.DataFrame:
 
 
 def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:
-    """methods.csv: a row a target and method, intervals and the test against unigrams in columns of their own."""
+    """methods.csv: intervals and the test against unigrams in columns of their own.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+        One a target.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a target and method.
+    """
     frame = by_target(findings, "table")
     for name in [str(name) for name in frame if str(name).endswith("_interval")]:
         pairs = frame.pop(name)
@@ -65,7 +76,26 @@ def _at(pair: Any, k: int) -> float:
 def evaluation_report(
     evaluation: Evaluation, findings: Sequence[Finding], corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says: an entry a target, in which there is one a method."""
+    """What report.json says: an entry a target, in which there is one a method.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The comparison.
+    findings : sequence of Finding
+        One a target.
+    corpus : Corpus
+        What was read.
+    command : dict
+        The command's arguments.
+    seconds : float
+        Of the whole run.
+
+    Returns
+    -------
+    dict
+        Plain values.
+    """
     own = evaluation.settings
     return {
         "targets": {finding.task.target.column: _told(finding) for finding in findings},
@@ -113,7 +143,21 @@ def model_names(columns: Sequence[str]) -> list[str]:
 def write_evaluation(
     folder: Path, evaluation: Evaluation, findings: Sequence[Finding], corpus: Any, report: dict[str, Any]
 ) -> None:
-    """Everything, into a folder that is there; report.json last."""
+    """Everything that ``cflengine evaluate`` leaves in its output folder (see its help); report.json last.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it is there.
+    evaluation : Evaluation
+        The comparison.
+    findings : sequence of Finding
+        One a target.
+    corpus : Corpus
+        What was read.
+    report : dict
+        As :func:`evaluation_report` gives it.
+    """
     predictions = by_target(findings, "predictions")
     if len(predictions):
         predictions.insert(2, "row", corpus.rows[predictions["document"].to_numpy(dtype=int)])

@@ -66,7 +66,20 @@ class Finding:
 
 def find(evaluation: Evaluation, standing: Standing) -> Finding:
     """Scores with intervals, tests against unigrams, and the recommended method looked at closely; what there is no
-    time for is left out, and said."""
+    time for is left out, and said.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The comparison.
+    standing : Standing
+        How far it came with a target.
+
+    Returns
+    -------
+    Finding
+        What is known of the target.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fits that end early; gaps are told
         return _find(evaluation, standing)
@@ -209,8 +222,20 @@ def _named(task: Any, values: np.ndarray) -> np.ndarray:
 
 
 def final_model(evaluation: Evaluation, finding: Finding) -> Any:
-    """A pipeline from a text to the target, learnt from every document that has one, by the recommended features; None
-    of centroids."""
+    """A pipeline from a text to the target, learnt from every document that has one, by the recommended features.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        The comparison.
+    finding : Finding
+        What it found of the target.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline or None
+        None of centroids.
+    """
     from sklearn.pipeline import Pipeline
 
     best, task = finding.standing.recommended, finding.task

@@ -113,3 +113,14 @@ def _best_number(
 def mean_square(X: sparse.csr_matrix) -> float:
     """The mean over rows of ‖x‖², 1 where all are 0."""
     return float((X.data**2).sum() / max(X.shape[0], 1)) or 1.0
+
+
+def preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """float64 (n,): the score of the class that is predicted less that of the true one."""
+    scores = model.decision_function(X)
+    table = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    place = {label: k for k, label in enumerate(model.classes_.tolist())}
+    at = np.array([place.get(label, -1) for label in truth.tolist()])
+    rows = np.arange(len(truth))
+    said = table[rows, [place[label] for label in predicted.tolist()]]
+    return np.where(at >= 0, said - table[rows, at], np.inf)  # a class that was not there to learn from

@@ -29,8 +29,37 @@ def make_tasks(
     n_threads: int | None = None,
     **plan: Any,
 ) -> list[Task]:
-    """A task for each column. Classes and numbers share one split (plan: as :func:`make_plan` takes it); authors hold
-    documents of their own out. Raises ValueError for columns that are no targets, or cannot be split so."""
+    """A task for each column. Classes and numbers share one split; authors hold documents of their own out.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+    metadata : pandas.DataFrame
+        Their columns.
+    columns : sequence of str
+        The targets.
+    task : {"auto", "class", "number", "author"}
+        What they are.
+    rules : AuthorRules, optional
+        Which authors count, and what is held out.
+    seed : int
+        Of what is drawn.
+    n_threads : int, optional
+        By default all cores.
+    **plan : object
+        As :func:`make_plan` takes it.
+
+    Returns
+    -------
+    list of Task
+        In the order of the columns.
+
+    Raises
+    ------
+    InputError
+        For columns that are no targets, or cannot be split so.
+    """
     targets = read_targets(metadata, columns, task)
     shared = [target for target in targets if target.task != "author"]
     if not shared and any(value is not None for value in plan.values()):

@@ -55,12 +55,37 @@ def make_plan(
     time: str | None = None,
     seed: int = 0,
 ) -> Plan:
-    """The plan for these targets: documents with any of them, stratified by the first class there is.
+    """The plan for some targets: documents with any of them, stratified by the first class there is.
 
-    test, dev: as :func:`~cflengine.linear.labels.split_documents` has them; None: the corpus's own split, where there
-    is one, else shares. folds: None for FOLDS where there are fewer than FEW_DOCUMENTS and nothing else was asked for.
-    group: a column; documents of one value stay together. time: a column; the test is on the latest documents.
-    Raises ValueError for columns that do not fit, for parts that are empty, and for more folds than documents.
+    Parameters
+    ----------
+    metadata : pandas.DataFrame
+        Columns of the documents.
+    targets : sequence of Target
+        What is to be predicted.
+    test : str, float or None
+        As :func:`~cflengine.linear.labels.split_documents` has it; None: the corpus's own split, where there is one,
+        else a share.
+    dev : str, float or None
+        Likewise.
+    folds : int, optional
+        By default FOLDS where there are fewer than FEW_DOCUMENTS and nothing else was asked for.
+    group : str, optional
+        A column; documents of one value stay together.
+    time : str, optional
+        A column; the test is on the latest documents.
+    seed : int
+        Of what is drawn.
+
+    Returns
+    -------
+    Plan
+        One split, or a split a fold.
+
+    Raises
+    ------
+    InputError
+        For columns that do not fit, for parts that are empty, and for more folds than documents.
     """
     if group is not None and time is not None:
         raise InputError("documents are split by a group or by time, not by both.")
@@ -226,3 +251,16 @@ def _moments(values: pd.Series) -> np.ndarray:
         if not when.notna().equals(present):  # some are no numbers: then none is one
             when = pd.to_datetime(values.astype(str).where(present), errors="coerce", format="mixed", utc=True)
     return np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
+
+
+def share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:
+    """The first documents of a seeded order, with at least one of every class."""
+    if share >= 1.0:
+        return train
+    order = np.random.default_rng(seed).permutation(train)
+    size = max(round(share * len(train)), 2)
+    if target.values is not None:
+        return np.sort(order[:size])
+    _, first = np.unique(target.labels.y[order], return_index=True)
+    rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
+    return np.sort(order[np.concatenate([first, rest])[: max(size, len(first))]])

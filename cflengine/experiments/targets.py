@@ -66,12 +66,29 @@ class Target:
 
 
 def read_target(metadata: pd.DataFrame, column: str, task: str = "auto") -> Target:
-    """A column as a target; "auto" takes numbers of many values for numbers, and many names, most of them of ten or
-    more documents, in a column that is called so, for authors. A column is one of numbers where four fifths of its
-    values are; the others are unread.
+    """A column as a target.
 
-    Raises ValueError for a column that is not there, without a value, with one value only, with another value in nearly
-    every document, and one that does not hold what ``task`` says, or numbers with a unit.
+    Parameters
+    ----------
+    metadata : pandas.DataFrame
+        Columns of the documents.
+    column : str
+        The target's.
+    task : {"auto", "class", "number", "author"}
+        "auto" takes numbers of many values for numbers, and many names, most of them of ten or more documents, in a
+        column that is called so, for authors. A column is one of numbers where four fifths of its values are; the
+        others are unread.
+
+    Returns
+    -------
+    Target
+        Values of the documents, and which documents have none.
+
+    Raises
+    ------
+    InputError
+        For a column that is not there, without a value, with one value only, with another value in nearly every
+        document, and one that does not hold what ``task`` says, or numbers with a unit.
     """
     check_choice(task, "task", TASKS)
     if column in metadata.columns and not metadata[column].notna().any():

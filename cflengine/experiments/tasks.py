@@ -6,7 +6,7 @@ document; an author in authors.py) was predicted to be. Outcomes of the same tas
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
@@ -18,8 +18,8 @@ from scipy import sparse
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import class_means, judged, nearest
-from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
-from cflengine.experiments.splits import Plan, restricted
+from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers, preference
+from cflengine.experiments.splits import Plan, restricted, share_of
 from cflengine.experiments.statistics import Resampling, macro_f1, paired_p, r_squared, weighted_mean, whole
 from cflengine.experiments.targets import Target
 from cflengine.linear.labels import Split
@@ -171,7 +171,18 @@ class Task(Protocol):
 
 @contextmanager
 def to_the_end(task: Task) -> Iterator[None]:
-    """What is wanted also after a stop: no listener is asked whether to go on."""
+    """What is wanted also after a stop: within the block no listener is asked whether to go on.
+
+    Parameters
+    ----------
+    task : Task
+        Whose listeners.
+
+    Returns
+    -------
+    context manager
+        Of nothing.
+    """
     before, task.listeners = task.listeners, ()
     try:
         yield
@@ -232,7 +243,7 @@ class DocumentTask:
         to be searched again."""
         found = []
         for k, split in enumerate(self.splits):
-            own = Split(_share_of(split.train, share, self.seed, self.target), split.dev, split.test)
+            own = Split(share_of(split.train, share, self.seed, self.target), split.dev, split.test)
             found.append(self._fit(matrix_of(X, k), own, chosen[k] if chosen else None))
         return Outcome.joined(found)
 
@@ -247,7 +258,7 @@ class DocumentTask:
         predicted = fit.model.predict(asked)
         if self.numbers:
             return Outcome(predicted, (fit.dev,), size, (fit.regularisation,), fit.gap, np.abs(predicted - truth))
-        wrong = _preference(fit.model, asked, predicted, truth)
+        wrong = preference(fit.model, asked, predicted, truth)
         return Outcome(predicted, (fit.dev,), size, (fit.regularisation,), fit.gap, wrong)
 
     def _linear(self, X: sparse.csr_matrix, split: Split, chosen: Regularisation | None) -> Any:
@@ -351,20 +362,24 @@ def _check_parts(split: Split, target: Target) -> None:
         )
 
 
-def _preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """float64 (n,): the score of the class that is predicted less that of the true one."""
-    scores = model.decision_function(X)
-    table = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-    place = {label: k for k, label in enumerate(model.classes_.tolist())}
-    at = np.array([place.get(label, -1) for label in truth.tolist()])
-    rows = np.arange(len(truth))
-    said = table[rows, [place[label] for label in predicted.tolist()]]
-    return np.where(at >= 0, said - table[rows, at], np.inf)  # a class that was not there to learn from
-
-
 def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:
-    """How much better the first is: difference (of accuracies; of squared errors as a share of the second's), its
-    interval, and p of a paired test."""
+    """How much better the first of two outcomes is.
+
+    Parameters
+    ----------
+    task : Task
+        Whose documents both predicted.
+    first : Outcome
+        One method's.
+    second : Outcome
+        The other's.
+
+    Returns
+    -------
+    dict
+        gain (difference of accuracies; of squared errors as a share of the second's), gain_interval, and p of a paired
+        test.
+    """
     a, b = task.worth(first), task.worth(second)
     one, other = a.astype(np.float64), b.astype(np.float64)
 
@@ -374,18 +389,5 @@ def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:
             return mean_a - mean_b
         return 1.0 - mean_a / np.maximum(mean_b, 1e-300)
 
-    facts: Mapping[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling().interval(gain))}
-    return dict(facts) | {"p": paired_p(a, b, task.resampling().groups)}
-
-
-def _share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:
-    """The first documents of a seeded order, with at least one of every class."""
-    if share >= 1.0:
-        return train
-    order = np.random.default_rng(seed).permutation(train)
-    size = max(round(share * len(train)), 2)
-    if target.values is not None:
-        return np.sort(order[:size])
-    _, first = np.unique(target.labels.y[order], return_index=True)
-    rest = np.setdiff1d(np.arange(len(order)), first, assume_unique=True)
-    return np.sort(order[np.concatenate([first, rest])[: max(size, len(first))]])
+    facts: dict[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling().interval(gain))}
+    return facts | {"p": paired_p(a, b, task.resampling().groups)}

@@ -20,12 +20,42 @@ from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN
 
 
 def row_names(comparison: ModelComparison, n_rows: int) -> tuple[str, ...]:
-    """The class that each row of coefficients is for (:func:`~cflengine.linear.labels.row_classes`)."""
+    """The class that each row of coefficients is for (:func:`~cflengine.linear.labels.row_classes`).
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Its classes.
+    n_rows : int
+        Rows of coefficients.
+
+    Returns
+    -------
+    tuple of str
+        A name for each row.
+    """
     return row_classes(comparison.labels.classes, n_rows)
 
 
 def largest_weights(names: np.ndarray, weight: np.ndarray, most: int, **columns: np.ndarray) -> pd.DataFrame:
-    """The features of largest weight, not those of none: feature, weight, and ``columns``."""
+    """The features of largest weight, not those of none.
+
+    Parameters
+    ----------
+    names : object ndarray (d,)
+        Of the features.
+    weight : float64 ndarray (d,)
+        One of each feature.
+    most : int
+        Rows at most.
+    **columns : ndarray (d,)
+        Further columns of the table.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns feature, weight, and ``columns``.
+    """
     return _by_size(names, weight, columns, zeros=False).head(most)
 
 
@@ -82,18 +112,59 @@ def save_comparison_model(path: Path, comparison: ModelComparison, model: Any, c
 
 
 def comparison_pipeline(comparison: ModelComparison, model: Any) -> Pipeline:
-    """From a text to the model's answer."""
+    """From a text to the model's answer.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Its ``reader`` makes features from texts.
+    model : estimator
+        Fitted on those features.
+
+    Returns
+    -------
+    sklearn.pipeline.Pipeline
+        The steps of the reader, then the model.
+    """
     return Pipeline([*comparison.reader.steps, ("model", model)])
 
 
 def about_corpus(corpus: Any, target: str, n_documents: int | None = None) -> dict[str, Any]:
-    """What a model's file says of what it was learnt from."""
+    """What a model's file says of what it was learnt from.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        What was read.
+    target : str
+        The column that is predicted.
+    n_documents : int, optional
+        How many documents the model was learnt from.
+
+    Returns
+    -------
+    dict
+        Plain values, for ``save_model(about=...)``.
+    """
     about = {"target": target, "learnt_from": corpus.report.source, "corpus_digest": corpus.digest}
     return about if n_documents is None else about | {"n_documents": n_documents}
 
 
 def about_comparison(comparison: ModelComparison, corpus: Any) -> dict[str, Any]:
-    """The same of a comparison."""
+    """What a model's file says of the comparison that it was learnt in.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Its column of labels, and how many documents are for training.
+    corpus : Corpus
+        What was read.
+
+    Returns
+    -------
+    dict
+        As :func:`about_corpus` gives it.
+    """
     return about_corpus(corpus, comparison.labels.column, len(comparison.train))
 
 

@@ -53,7 +53,21 @@ def write_long_csv(
     documents: pd.DataFrame | None = None,
     defused: bool = True,
 ) -> None:
-    """``document,…,feature,count`` (or ``weight``)."""
+    """``document,…,feature,count`` (or ``weight``), a row an entry that is not 0.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+    names : sequence of str
+        Of the features.
+    file : path or binary file
+        Where to.
+    documents : pandas.DataFrame, optional
+        Columns of each document, which stand behind its number.
+    defused : bool
+        Whether cells that a spreadsheet would take for a formula are changed.
+    """
     table = long_table(features, names, defused=defused, documents=documents)
     # row groups: the CSV writer wants plain strings, and decoding all of them at once would cost gigabytes
     with pa_csv.CSVWriter(file, _plain(table.slice(0, 0)).schema) as writer:
@@ -71,13 +85,36 @@ def _plain(table: pa.Table) -> pa.Table:
 def write_long_parquet(
     features: sparse.csr_matrix, names: Sequence[str], file: File, *, documents: pd.DataFrame | None = None
 ) -> None:
-    """The same table as Parquet (zstd), K-grams as they are."""
+    """The same table as Parquet (zstd), K-grams as they are.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+    names : sequence of str
+        Of the features.
+    file : path or binary file
+        Where to.
+    documents : pandas.DataFrame, optional
+        Columns of each document.
+    """
     table = long_table(features, names, defused=False, documents=documents)
     pa_parquet.write_table(table, file, compression="zstd")
 
 
 def wide_cells(features: sparse.csr_matrix) -> int:
-    """How many cells a wide table has."""
+    """How many cells a wide table has.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+
+    Returns
+    -------
+    int
+        Documents times features.
+    """
     return int(features.shape[0]) * int(features.shape[1])
 
 
@@ -89,14 +126,50 @@ def write_wide_csv(
     documents: pd.DataFrame | None = None,
     defused: bool = True,
 ) -> None:
-    """``document,…`` and a column a feature. Raises InputError beyond MOST_CELLS."""
+    """``document,…`` and a column a feature.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+    names : sequence of str
+        Of the features.
+    file : path or binary file
+        Where to.
+    documents : pandas.DataFrame, optional
+        Columns of each document.
+    defused : bool
+        Whether cells that a spreadsheet would take for a formula are changed.
+
+    Raises
+    ------
+    InputError
+        Beyond MOST_CELLS.
+    """
     _write_wide(features, names, documents, defused, lambda schema: pa_csv.CSVWriter(file, schema))
 
 
 def write_wide_parquet(
     features: sparse.csr_matrix, names: Sequence[str], file: File, *, documents: pd.DataFrame | None = None
 ) -> None:
-    """The same as Parquet (zstd), K-grams as they are. Raises InputError beyond MOST_CELLS."""
+    """The same as Parquet (zstd), K-grams as they are.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+    names : sequence of str
+        Of the features.
+    file : path or binary file
+        Where to.
+    documents : pandas.DataFrame, optional
+        Columns of each document.
+
+    Raises
+    ------
+    InputError
+        Beyond MOST_CELLS.
+    """
     _write_wide(
         features, names, documents, False, lambda schema: pa_parquet.ParquetWriter(file, schema, compression="zstd")
     )
@@ -167,7 +240,18 @@ def arrow_column(column: pd.Series) -> pa.Array:
 
 
 def matrix_market(features: sparse.csr_matrix) -> bytes:
-    """The matrix in Matrix Market coordinate format (documents × features)."""
+    """The matrix in Matrix Market coordinate format.
+
+    Parameters
+    ----------
+    features : CSR matrix (documents, features)
+        Counts or weights.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
     file = io.BytesIO()
     mmwrite(file, features.tocoo())
     return file.getvalue()

@@ -41,10 +41,29 @@ class Labels:
 def read_labels(
     metadata: pd.DataFrame, column: str, classes: Sequence[str] | None = None, *, most: int | None = MOST_CLASSES
 ) -> Labels:
-    """The classes in a column, or those of them that are named; most: how many there may be, None for any number.
+    """The classes in a column, or those of them that are named.
 
-    Raises ValueError, with what there is instead, for a column that is not there, for one with fewer than two values or
-    with more than ``most``, and for a class that is not in it.
+    Parameters
+    ----------
+    metadata : pandas.DataFrame
+        Columns of the documents.
+    column : str
+        That of the classes.
+    classes : sequence of str, optional
+        Those wanted; by default all.
+    most : int or None
+        How many classes there may be; None for any number.
+
+    Returns
+    -------
+    Labels
+        Their names, and the class of each document, −1 for none of them.
+
+    Raises
+    ------
+    InputError
+        With what there is instead, for a column that is not there, for one with fewer than two values or with more than
+        ``most``, and for a class that is not in it.
     """
     values = _column(metadata, column)
     names = names_of(values)
@@ -195,9 +214,29 @@ def split_documents(
 ) -> Split:
     """Documents for training, for choosing a model, for judging it.
 
-    dev, test: a share between 0 and 1 of each class, drawn at random with ``seed`` (test first, dev from what is left),
-    or COLUMN=VALUE, the documents with that value. Raises ValueError if a part that was asked for would be empty, or if
-    a class would have no training document.
+    Parameters
+    ----------
+    labels : Labels
+        Classes of the documents; those without one are in no part.
+    metadata : pandas.DataFrame
+        Columns of the documents.
+    dev : str, float or None
+        For choosing: a share between 0 and 1 of each class, drawn at random from what the test leaves; or COLUMN=VALUE,
+        the documents with that value.
+    test : str, float or None
+        For judging, likewise.
+    seed : int
+        Of the shares that are drawn.
+
+    Returns
+    -------
+    Split
+        Numbers of documents, in three parts.
+
+    Raises
+    ------
+    InputError
+        If a part that was asked for would be empty, or if a class would have no training document.
     """
     rng = np.random.default_rng(seed)
     rest = labels.y >= 0

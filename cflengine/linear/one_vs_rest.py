@@ -27,7 +27,20 @@ _LEAST_SHARE = 0.25  # of an equal share: what every row gets, though others too
 
 
 def class_signs(y: np.ndarray, n_classes: int) -> list[np.ndarray]:
-    """Labels 0 .. n_classes − 1 as float64 −1 and 1: one vector for class 1 of two, else one for each class."""
+    """Labels as −1 and 1: one vector for class 1 of two, else one for each class.
+
+    Parameters
+    ----------
+    y : int ndarray (n,)
+        Classes, 0 to n_classes − 1.
+    n_classes : int
+        How many classes there are.
+
+    Returns
+    -------
+    list of float64 ndarray (n,)
+        A vector for each problem.
+    """
     rows = [1] if n_classes == 2 else range(n_classes)
     return [np.where(y == k, 1.0, -1.0) for k in rows]
 

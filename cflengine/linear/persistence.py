@@ -80,19 +80,44 @@ def save_model(model: Any, path: str | os.PathLike[str] | IO[bytes], *, about: M
 def load_model(path: str | os.PathLike[str] | IO[bytes]) -> Any:
     """What :func:`save_model` or an estimator's ``save`` wrote, ready to predict; it predicts the same bytes.
 
-    Raises ModelFileError for a file that is no model, one of a newer version, or a damaged one; OSError where there is
-    no file to read.
-
     Parameters
     ----------
     path : str or os.PathLike[str] or IO[bytes]
         The file, or a binary stream.
+
+    Returns
+    -------
+    estimator or Pipeline
+        Fitted.
+
+    Raises
+    ------
+    ModelFileError
+        For a file that is no model, one of a newer version, or a damaged one.
+    OSError
+        Where there is no file to read.
     """
     return load_with_header(path)[0]
 
 
 def load_with_header(path: str | os.PathLike[str] | IO[bytes]) -> tuple[Any, Header]:
-    """The model, and what else its file says: versions, ``about``."""
+    """The model, and what else its file says.
+
+    Parameters
+    ----------
+    path : str, os.PathLike or binary file
+        As :func:`load_model` takes it.
+
+    Returns
+    -------
+    tuple of estimator and dict
+        The model; versions, and ``about`` as it was saved.
+
+    Raises
+    ------
+    ModelFileError
+        For a file that is no model, one of a newer version, or a damaged one.
+    """
     header, arrays = saving.read_model(path)
     with saving.damage_said(path) as name:
         return from_parts(header, arrays, name), header

@@ -15,7 +15,23 @@ from cflengine.linear.matrix_files import feature_batches
 
 
 def check_reads_texts(model: Any) -> None:
-    """Raises InputError, with what to do instead, for a model that does not go from texts to predictions."""
+    """Refuse a model that does not go from texts to predictions, with what to do instead.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        As :func:`~cflengine.load_model` gives it.
+
+    Returns
+    -------
+    None
+        Where it does.
+
+    Raises
+    ------
+    InputError
+        For any other model.
+    """
     name = type(model).__name__
     if name == "CompressiveFeatures":
         raise InputError(
@@ -34,7 +50,18 @@ def check_reads_texts(model: Any) -> None:
 
 
 def reads_matrix(model: Any) -> bool:
-    """Whether what goes into a model that predicts is a matrix of features, not texts."""
+    """Whether what goes into a model that predicts is a matrix of features, not texts.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        Any.
+
+    Returns
+    -------
+    bool
+        True for a matrix.
+    """
     return hasattr(model, "predict") and hasattr(_first(model), "n_features_in_") and not _reads_texts(model)
 
 
@@ -49,9 +76,26 @@ def _first(model: Any) -> Any:
 
 
 def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.DataFrame:
-    """A row a text: document, row in the source, predicted, and the probability of that class, or its score.
+    """What a model predicts, a row a text.
 
-    Raises InputError for a model that does not read texts.
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        One that reads texts.
+    texts : sequence of str
+        The documents.
+    rows : int ndarray (N,)
+        Their rows in the source.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns document, row, predicted, and the probability of that class, or its score.
+
+    Raises
+    ------
+    InputError
+        For a model that does not read texts.
     """
     check_reads_texts(model)
     steps = getattr(model, "steps", [("", model)])
@@ -62,10 +106,31 @@ def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.D
 def table_predictions(
     model: Any, path: str | Path, *, limit: int | None = None, target: Any = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """What a model of a matrix says of a table of its features, and the table's column ``target``, if it has one.
+    """What a model of a matrix says of a table of its features.
 
-    Of the table (matrix_files.py) the columns that the model names are taken, in its order; of a model that names
-    none, all columns but the target. Raises InputError for columns that are missing, and cells that are no numbers.
+    Of the table (matrix_files.py) the columns that the model names are taken, in its order; of a model that names none,
+    all columns but the target.
+
+    Parameters
+    ----------
+    model : estimator or Pipeline
+        One that reads a matrix.
+    path : str or Path
+        The table's file.
+    limit : int, optional
+        Rows at most.
+    target : object, optional
+        The column that the model learnt.
+
+    Returns
+    -------
+    tuple of pandas.DataFrame
+        Predictions, and the table's column ``target``, if it has one.
+
+    Raises
+    ------
+    InputError
+        For columns that are missing, and cells that are no numbers.
     """
     first = _first(model)
     names = getattr(first, "feature_names_in_", None)
@@ -100,7 +165,22 @@ def _answers(model: Any, X: Any, documents: np.ndarray, rows: np.ndarray) -> pd.
 
 
 def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:
-    """One line on how good predictions are, where the texts have the column that the model learnt; else ""."""
+    """One line on how good predictions are, where the texts have the column that the model learnt.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As :func:`prediction_frame` gives it.
+    metadata : pandas.DataFrame
+        Columns of the texts.
+    target : object
+        Name of the column, as the model's file gives it.
+
+    Returns
+    -------
+    str
+        The line; "" without that column.
+    """
     if not isinstance(target, str) or target not in metadata.columns:
         return ""
     truth, predicted = metadata[target].reset_index(drop=True), frame["predicted"]

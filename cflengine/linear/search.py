@@ -100,11 +100,32 @@ def search_chains(
     on_point: Callable[[GridPoint], bool | None] | None = None,
     n_threads: int = 2,
 ) -> GridSearch:
-    """Fit every penalty of every chain and judge it on X (CSR (N, V)) and y (int (N,), classes 0, 1, ...).
+    """Fit every penalty of every chain and judge it on documents that were not learnt from.
 
-    fit: a result for each row of a model, from a penalty and the results of the one before it in the chain, if there is
-    one. on_point: called with each finished point, in the thread that found it; False ends the search with the points
-    so far. Raises ValueError for an empty development set, or if it was stopped before its first point.
+    Parameters
+    ----------
+    chains : iterable of sequences of penalties
+        Within a chain each fit begins from the one before it.
+    fit : callable
+        From a penalty, and the results of the one before it or None, to a result for each row of a model.
+    X : CSR matrix (N, V)
+        Features of the development set.
+    y : int ndarray (N,)
+        Its classes, 0, 1, ...
+    on_point : callable, optional
+        Called with each finished point, in the thread that found it; False ends the search with the points so far.
+    n_threads : int
+        How many chains are fitted at once.
+
+    Returns
+    -------
+    GridSearch
+        The points, in the order of the chains.
+
+    Raises
+    ------
+    InputError
+        For an empty development set, or if it was stopped before its first point.
     """
     if not len(y):
         raise InputError("the development set is empty: there is nothing to choose by.")
@@ -179,8 +200,20 @@ def comparison_frame(models: Iterable[BestModel]) -> pd.DataFrame:
 
 
 def paired_test(first: np.ndarray, second: np.ndarray) -> float:
-    """p of the two-sided exact binomial (sign) test that two models are right equally often, from which documents each
-    got right: bool arrays of one length. 1 where they never differ."""
+    """p of the two-sided exact binomial (sign) test that two models are right equally often.
+
+    Parameters
+    ----------
+    first : bool ndarray (n,)
+        Which documents the first model got right.
+    second : bool ndarray (n,)
+        Which documents the second model got right.
+
+    Returns
+    -------
+    float
+        p; 1 where they never differ.
+    """
     only_first = int(np.count_nonzero(first & ~second))
     only_second = int(np.count_nonzero(second & ~first))
     n = only_first + only_second

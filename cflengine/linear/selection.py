@@ -12,7 +12,20 @@ from scipy.special import xlogy
 
 
 def mutual_information(X: sparse.csr_matrix, y: np.ndarray) -> np.ndarray:
-    """float64 (d,), in nats: I(feature present; class), of X (n, d) and y (n,), a value for each class."""
+    """I(feature present; class), a value for each class.
+
+    Parameters
+    ----------
+    X : CSR matrix (n, d)
+        A feature is present where its entry is not 0.
+    y : int ndarray (n,)
+        Classes.
+
+    Returns
+    -------
+    float64 ndarray (d,)
+        In nats.
+    """
     n = X.shape[0]
     present = sparse.csr_matrix((np.ones(X.nnz), X.indices, X.indptr), X.shape)
     with_feature, turned = np.asarray(present.sum(axis=0)).ravel(), sparse.csr_matrix(present.T)

@@ -13,8 +13,29 @@ from cflengine.text.token_table import WORD_PATTERN, check_pattern, span_finder
 def vectorizer(
     weighting: str = "binary", *, grams: Any = None, token_pattern: str | None = None, lowercase: bool = True
 ) -> Any:
-    """A scikit-learn transformer from texts to a matrix: of words, or, by ``grams``, an unfitted transformer to those,
-    of K-grams. weighting: binary, count or tf-idf. Raises ValueError for another one."""
+    """A scikit-learn transformer from texts to a matrix.
+
+    Parameters
+    ----------
+    weighting : {"binary", "count", "tf-idf"}
+        What an entry is.
+    grams : transformer, optional
+        An unfitted one from texts to counts of K-grams; by default features are words.
+    token_pattern : str, optional
+        What a word is; by default :data:`WORD_PATTERN`.
+    lowercase : bool
+        Whether letters are made small.
+
+    Returns
+    -------
+    transformer
+        To be fitted.
+
+    Raises
+    ------
+    InputError
+        For another weighting.
+    """
     from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import Binarizer

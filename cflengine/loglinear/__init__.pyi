@@ -1,4 +1,4 @@
-from .crf import ChainCRF, training_data
+from .crf import ChainCRF
 from .export import logistic_report, write_logistic
 from .logistic import LogisticClassifier, LogisticModel
 from .model.certificate import certify_binary
@@ -13,6 +13,7 @@ from .solvers.result import LoglinearResult
 from .solvers.settings import CLUSTERINGS, AutoSettings, ClusteredSettings, Iterations, LBFGSSettings, NewtonSettings
 from .tagging import TaggedFile, tag_columns, tagging_report, write_tagger
 from .tied_weights import TiedFit, parsimony
+from .training import training_data
 from .warm import warm_up
 
 __all__ = [

@@ -40,7 +40,26 @@ def _predicted(comparison: ModelComparison, model: LogisticClassifier) -> np.nda
 def logistic_report(
     comparison: ModelComparison, model: LogisticClassifier, corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says."""
+    """What report.json says.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        What the model was fitted and judged on.
+    model : LogisticClassifier
+        Fitted.
+    corpus : Corpus
+        What was read.
+    command : dict
+        The command's arguments.
+    seconds : float
+        Of the whole run.
+
+    Returns
+    -------
+    dict
+        Plain values.
+    """
     names = row_names(comparison, len(model.coef_)) if len(model.results_) == len(model.coef_) else ("",)
     predicted = _predicted(comparison, model)
     shares = {part: comparison.accuracy(predicted, getattr(comparison, part)) for part in ("train", "test")}
@@ -54,7 +73,21 @@ def logistic_report(
 def write_logistic(
     folder: Path, comparison: ModelComparison, model: LogisticClassifier, corpus: Any, report: dict[str, Any]
 ) -> None:
-    """Everything, into a folder that is there."""
+    """Everything that ``cflengine train-logistic`` leaves in its output folder (see its help).
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it is there.
+    comparison : ModelComparison
+        What the model was fitted and judged on.
+    model : LogisticClassifier
+        Fitted.
+    corpus : Corpus
+        What was read.
+    report : dict
+        As :func:`logistic_report` gives it.
+    """
     save_comparison_model(folder / "model.cflm", comparison, model, corpus)
     tables = {
         "weights": logistic_weights(comparison, model),

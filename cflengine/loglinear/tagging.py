@@ -61,8 +61,21 @@ class TaggedFile:
 
 
 def tag_columns(model: ChainCRF, sentences: Sequence[Rows]) -> tuple[list[list[tuple[str, ...]]], float | None]:
-    """Every token's columns with the predicted label behind them; and which share of the last column that is, where
-    that holds labels of the model and no others, so that the sentences may be labelled already."""
+    """Every token's columns with the predicted label behind them.
+
+    Parameters
+    ----------
+    model : ChainCRF
+        Fitted.
+    sentences : sequence of rows
+        Columns of each token.
+
+    Returns
+    -------
+    tuple of list and float or None
+        The rows; and which share of the last column is predicted, where that holds labels of the model and no others,
+        so that the sentences may be labelled already.
+    """
     predicted = model.predict(sentences)
     tagged = [
         [(*cells, label) for cells, label in zip(rows, labels, strict=True)]
@@ -76,7 +89,22 @@ def tag_columns(model: ChainCRF, sentences: Sequence[Rows]) -> tuple[list[list[t
 
 
 def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> pd.DataFrame:
-    """The model, its weights and trace, and every test file as it is tagged; returns the scores, a row a kind."""
+    """The model, its weights and trace, and every test file as it is tagged.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it is there.
+    model : ChainCRF
+        Fitted.
+    tests : sequence of TaggedFile
+        What it is judged on.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The scores, a row a kind of entity.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     model.save(folder / "model.cflm")
     other = model.result_.proof_w
@@ -118,7 +146,30 @@ def tagging_report(
     folder: Path, model: ChainCRF, train: TaggedFile, tests: Sequence[TaggedFile], scores: pd.DataFrame,
     own: dict[str, Any], seconds: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """What report.json says; written to ``folder``."""
+    """What report.json says; written to a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it is there.
+    model : ChainCRF
+        Fitted.
+    train : TaggedFile
+        What it was fitted on.
+    tests : sequence of TaggedFile
+        What it was judged on.
+    scores : pandas.DataFrame
+        As :func:`write_tagger` gives them.
+    own : dict
+        What the command says of itself.
+    seconds : float
+        Of the whole run.
+
+    Returns
+    -------
+    dict
+        Plain values.
+    """
     unseen = {test.name: sorted({t for tags in test.labels for t in tags} - set(model.classes_)) for test in tests}
     report = (
         model.result_.to_dict()

@@ -40,10 +40,34 @@ def parsimony(
     n_tied: int | None = None,
     may_go_on: Callable[[], bool] = lambda: True,
 ) -> Iterator[TiedFit]:
-    """Tie the first ``n_tied`` weights (default: all) into k clusters by optimal k-means, for every k; refit; judge.
+    """Tie weights into k clusters by optimal k-means, for every k; refit; judge.
 
-    The other weights stay free. judge: accuracy or F1 of given weights. Ends early where ``may_go_on`` says so.
-    Raises ValueError for a k below 1.
+    Parameters
+    ----------
+    model : ScoreModel
+        The training data.
+    ridge : float
+        c₂.
+    w : float64 ndarray (d,)
+        Weights of a fit.
+    numbers : sequence of int
+        The k.
+    judge : callable
+        From weights to accuracy or F1.
+    n_tied : int, optional
+        Only the first so many weights are tied; the others stay free. By default all.
+    may_go_on : callable
+        Asked between fits; False ends early.
+
+    Returns
+    -------
+    iterator of TiedFit
+        One a k.
+
+    Raises
+    ------
+    InputError
+        For a k below 1.
     """
     if not numbers or min(numbers) < 1:
         raise InputError(f"numbers of clusters must be at least 1, not {list(numbers)!r}.")

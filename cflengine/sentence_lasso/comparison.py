@@ -106,10 +106,40 @@ def prepare(
     token_pattern: str = WORD_PATTERN,
     lowercase: bool = True,
 ) -> SentenceComparison:
-    """Cut the documents of a split; the features (words by default) are learnt from those for training. groups and
-    group_weights: as :class:`~cflengine.SentenceLassoClassifier` has them.
+    """Cut the documents of a split; features are learnt from those for training.
 
-    Raises ValueError if the training documents hold no feature, MemoryLimitError, before any work, if it does not fit.
+    Parameters
+    ----------
+    texts : sequence of str
+        All documents of the corpus.
+    labels : Labels
+        Their classes.
+    split : Split
+        Which of them are for training, choosing and judging.
+    features : Features, optional
+        What finds features in texts; by default words.
+    language : str
+        Whose rules end sentences.
+    groups : {"sentence", "clause", "paragraph", "document"}
+        What a group of words is.
+    group_weights : {"equal", "length"}
+        Whether λ of a group goes by its length.
+    token_pattern : str
+        What a word is.
+    lowercase : bool
+        Whether letters are made small.
+
+    Returns
+    -------
+    SentenceComparison
+        What models are fitted and judged on.
+
+    Raises
+    ------
+    InputError
+        If the training documents hold no feature.
+    MemoryLimitError
+        Before any work, if it does not fit.
     """
     check_choice(groups, "groups", UNITS)
     by_length = check_choice(group_weights, "group_weights", GROUP_WEIGHTS) == "length"

@@ -232,7 +232,30 @@ def estimator_of(
     language: str = "en",
     groups: str = "sentence",
 ) -> GroupClassifier:
-    """The estimator that has these results: to predict, and to be saved."""
+    """The estimator that has these results: to predict, and to be saved.
+
+    Parameters
+    ----------
+    penalty : Penalty
+        The regulariser.
+    classes : ndarray (C,)
+        Names of the classes.
+    results : sequence of SentenceResult
+        One for each row of coefficients.
+    data : TrainingData
+        What they were fitted on.
+    features : Features
+        What finds features in texts.
+    language : str
+        Whose rules end sentences.
+    groups : str
+        What a group of words is: sentence, clause, paragraph or document.
+
+    Returns
+    -------
+    SentenceLassoClassifier or PenalisedClassifier
+        Fitted.
+    """
     if penalty.kind == "sentence":
         model: GroupClassifier = SentenceLassoClassifier(
             **penalty.of_estimator, language=language, groups=groups,

@@ -25,7 +25,20 @@ from cflengine.sentence_lasso.sentences import WordFeatures
 
 
 def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]) -> pd.DataFrame:
-    """A row a weight that is not 0: model, class, feature, weight, occurrences; by model, class and size of weight."""
+    """Every weight that is not 0.
+
+    Parameters
+    ----------
+    comparison : SentenceComparison
+        Its classes and features.
+    models : sequence of BestModel
+        One a penalty.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns model, class, feature, weight, occurrences; by model, class and size of weight.
+    """
     frames = []
     for best in models:
         frame = weights_frame(comparison, best.model.coef, zeros=False, occurrences=comparison.occurrences)
@@ -35,9 +48,21 @@ def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]
 
 
 def sentences_frame(comparison: SentenceComparison, models: Sequence[BestModel], texts: Sequence[str]) -> pd.DataFrame:
-    """A row a sentence: document, split, sentence, start, end, label, selected, group_norm, log_odds_MODEL ..., text.
+    """Every sentence: where it stands, whether it was selected, and what it adds to each model's answer.
 
-    group_norm and selected are those of the first model; of ADMM, for training sentences, those of its copies v.
+    Parameters
+    ----------
+    comparison : SentenceComparison
+        Its sentences.
+    models : sequence of BestModel
+        group_norm and selected are those of the first; of ADMM, for training sentences, those of its copies v.
+    texts : sequence of str
+        All documents of the corpus.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns document, split, sentence, start, end, label, selected, group_norm, log_odds_MODEL ..., text.
     """
     frame = comparison.relevance({best.penalty.kind: best.model for best in models})
     position = np.searchsorted(comparison.documents, frame["document"])
@@ -61,7 +86,26 @@ def grid_frame(models: Sequence[BestModel]) -> pd.DataFrame:
 def sentence_report(
     comparison: SentenceComparison, models: Sequence[BestModel], corpus: Any, command: dict[str, Any], seconds: float
 ) -> dict[str, Any]:
-    """What report.json says."""
+    """What report.json says.
+
+    Parameters
+    ----------
+    comparison : SentenceComparison
+        What models were fitted and judged on.
+    models : sequence of BestModel
+        One a penalty.
+    corpus : Corpus
+        What was read.
+    command : dict
+        The command's arguments.
+    seconds : float
+        Of the whole run.
+
+    Returns
+    -------
+    dict
+        Plain values.
+    """
     rows = []
     for best in models:
         model = best.model
@@ -89,7 +133,21 @@ def proof_arrays(comparison: SentenceComparison, models: Sequence[BestModel]) ->
 def write_sentences(
     folder: Path, comparison: SentenceComparison, models: Sequence[BestModel], corpus: Any, report: dict[str, Any]
 ) -> None:
-    """Everything that ``cflengine sentences`` leaves in its output folder (see its help)."""
+    """Everything that ``cflengine sentences`` leaves in its output folder (see its help).
+
+    Parameters
+    ----------
+    folder : Path
+        Where to; it is there.
+    comparison : SentenceComparison
+        What models were fitted and judged on.
+    models : sequence of BestModel
+        One a penalty.
+    corpus : Corpus
+        What was read.
+    report : dict
+        As :func:`sentence_report` gives it.
+    """
     first = models[0].model
     for best in models:
         own = estimator_of(

@@ -44,8 +44,30 @@ def fit_classes(
     listeners: Iterable[Listener] = (),
     before: Sequence[SentenceResult] | None = None,
 ) -> tuple[SentenceResult, ...]:
-    """One result for each of :func:`~cflengine.linear.one_vs_rest.class_signs`, their time limit for all together;
-    before: those of a similar penalty, to begin from."""
+    """One result for each of :func:`~cflengine.linear.one_vs_rest.class_signs`, their time limit for all together.
+
+    Parameters
+    ----------
+    data : TrainingData
+        Counts by document and by sentence.
+    y : int ndarray (D,)
+        Classes, 0 to n_classes − 1.
+    n_classes : int
+        How many classes there are.
+    penalty : Penalty
+        The regulariser.
+    settings : MajoriseSettings or ADMMSettings
+        The solver's.
+    listeners : iterable of callables
+        Told of every event.
+    before : sequence of SentenceResult, optional
+        Those of a similar penalty, to begin from.
+
+    Returns
+    -------
+    tuple of SentenceResult
+        In the order of the problems.
+    """
 
     def solver(k: int, signs: np.ndarray) -> Callable[..., SentenceResult]:
         known = before[k] if before and before[k].support else None

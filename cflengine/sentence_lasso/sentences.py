@@ -117,7 +117,22 @@ class SentenceTable:
 
 
 def sum_by(document: np.ndarray, counts: sparse.csr_matrix, n_documents: int) -> sparse.csr_matrix:
-    """Rows of ``counts`` (S, V) summed by ``document`` (S,), ascending: CSR (N, V), indices sorted."""
+    """Rows of sentences, summed by document.
+
+    Parameters
+    ----------
+    document : int ndarray (S,)
+        The document of each row, ascending.
+    counts : CSR matrix (S, V)
+        A row a sentence.
+    n_documents : int
+        N.
+
+    Returns
+    -------
+    CSR matrix (N, V)
+        Its indices are sorted.
+    """
     ptr = np.searchsorted(document, np.arange(n_documents + 1))
     summed = sparse.csr_matrix((counts.data, counts.indices, counts.indptr[ptr]), shape=(n_documents, counts.shape[1]))
     summed = summed.copy()

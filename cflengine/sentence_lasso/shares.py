@@ -45,7 +45,22 @@ class Reading:
 
 
 def reading(comparison: SentenceComparison, model: LinearModel, shares: Sequence[float] = SHARES) -> Reading:
-    """Of all sentences of the comparison. Thresholds are those of the training documents' sentences."""
+    """A classifier that reads the strongest sentences alone, for several shares of them.
+
+    Parameters
+    ----------
+    comparison : SentenceComparison
+        Whose sentences are read.
+    model : LinearModel
+        The classifier.
+    shares : sequence of float
+        Of the training documents' sentences; they set the thresholds.
+
+    Returns
+    -------
+    Reading
+        Accuracy by share, and the smallest share within a standard error of the best.
+    """
     counts, document = comparison.table.counts, comparison.table.document
     added = np.asarray(counts @ model.coef.T)
     group_norm = np.sqrt(np.asarray(counts @ (model.coef.T**2)).max(axis=1, initial=0.0))
@@ -81,9 +96,27 @@ def towards(added: np.ndarray, k: int) -> np.ndarray:
 def telling_sentences(
     comparison: SentenceComparison, texts: Sequence[str], found: Reading, k: int, most: int = 20
 ) -> pd.DataFrame:
-    """The sentences that most say class k, the strongest first: sentence (its number in the table of sentences),
-    position (of the document among the split ones), start, end, said (what it adds), times (how often the very words
-    stand in the documents; it is listed once). texts: of the corpus."""
+    """The sentences that most say a class, the strongest first.
+
+    Parameters
+    ----------
+    comparison : SentenceComparison
+        Its sentences.
+    texts : sequence of str
+        All documents of the corpus.
+    found : Reading
+        What every sentence adds.
+    k : int
+        The class.
+    most : int
+        Rows at most.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns sentence (its number in the table of sentences), position (of the document among the split ones), start,
+        end, said (what it adds), times (how often the very words stand in the documents; they are listed once).
+    """
     said, table = towards(found.added, k), comparison.table
     order = np.argsort(-said, kind="stable")
     rows: dict[str, list[float]] = {}
@@ -103,8 +136,20 @@ def telling_sentences(
 
 
 def quick_penalties(ratios: Sequence[int] = (2, 6), steps: int = 10) -> list[list[Penalty]]:
-    """Chains of a few sentence regularisers, from the strongest on: a first model in about a second. λ are powers of
-    10^(1/4) in two digits; λ_las stands ``ratios`` of them above λ_sen."""
+    """Chains of a few sentence regularisers, from the strongest on: a first model in about a second.
+
+    Parameters
+    ----------
+    ratios : sequence of int
+        Of each chain, how many steps λ_las stands above λ_sen.
+    steps : int
+        Of each chain; λ are powers of 10^(1/4) in two digits.
+
+    Returns
+    -------
+    list of list of Penalty
+        A list a chain.
+    """
 
     def power(k: int) -> float:
         return float(f"{10 ** (k / 4):.2g}")

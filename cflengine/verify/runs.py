@@ -50,11 +50,28 @@ _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, 
 
 
 def verify_run(folder: Path, source: str | Sequence[str] = (), watch: Watch | None = None) -> list[Finding]:
-    """Everything that ``folder`` claims, recomputed; source: the inputs, none for those its report names; watch: told
-    how far it is.
+    """Everything that a folder claims, recomputed.
 
-    Raises FalseResult for a claim that is not so, and for files of the run that are damaged or gone; InputError where
-    the folder is no run, cannot be verified, or its input cannot be read.
+    Parameters
+    ----------
+    folder : Path
+        Output folder of a run.
+    source : str or sequence of str
+        The inputs; by default those that its report names.
+    watch : Watch, optional
+        Told how far the check is.
+
+    Returns
+    -------
+    list of Finding
+        What was recomputed, a result each.
+
+    Raises
+    ------
+    FalseResult
+        For a claim that is not so, and for files of the run that are damaged or gone.
+    InputError
+        Where the folder is no run, cannot be verified, or its input cannot be read.
     """
     with checking_watched(watch or Watch()):
         return _verify(folder, [source] if isinstance(source, str) else source)

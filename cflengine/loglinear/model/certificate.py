@@ -102,8 +102,30 @@ def certify_binary(
     alpha: np.ndarray | None = None,
     weight: np.ndarray | None = None,
 ) -> Certificate:
-    """Of the binary model: X sparse (n, d), y ±1. alpha: the dual point to take instead of the model's predictions,
-    float64 (n,) in [0, 1], without c₁. weight: of the documents, float64 (n,), above 0; None for ones."""
+    """Certify weights of the binary model by a dual point.
+
+    Parameters
+    ----------
+    X : CSR matrix (n, d)
+        Features.
+    y : float64 ndarray (n,)
+        −1 or 1.
+    w : float64 ndarray (d,)
+        Weights.
+    ridge : float
+        c₂.
+    lasso : float
+        c₁.
+    alpha : float64 ndarray (n,), optional
+        The dual point to take instead of the model's predictions, in [0, 1]; without c₁.
+    weight : float64 ndarray (n,), optional
+        Of the documents, above 0; by default ones.
+
+    Returns
+    -------
+    Certificate
+        Objective rounded up, bound rounded down.
+    """
     loss, scores, derivative = problem.binary_loss(X, y, w, weight)
     n = len(y)
     most = float(np.diff(X.indptr).max(initial=0))

@@ -155,9 +155,25 @@ def chain_features(
     all_transitions: bool = False,
     transitions: bool = True,
 ) -> ChainFeatures:
-    """The features that training data has, as python-crfsuite makes them; or all (feature.possible_states there).
+    """The features that training data has, as python-crfsuite makes them; or all.
 
-    transitions: whether labels have any.
+    Parameters
+    ----------
+    data : ChainData
+        Attributes and labels of the tokens.
+    n_labels : int
+        How many labels there are.
+    all_states : bool
+        Every attribute with every label (feature.possible_states of CRFsuite).
+    all_transitions : bool
+        Every label after every label (feature.possible_transitions).
+    transitions : bool
+        Whether labels have any.
+
+    Returns
+    -------
+    ChainFeatures
+        By attribute, then transitions.
     """
     n_attributes = data.X.shape[1]
     if all_states:

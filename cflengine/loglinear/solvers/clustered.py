@@ -71,8 +71,26 @@ def _lbfgs(objective: Objective, point: Point, settings: ClusteredSettings) -> I
 def clustered(
     objective: Objective, point: Point, settings: ClusteredSettings, n_tied: int, method: Method = _lbfgs
 ) -> Iterator[Step]:
-    """The steps after ``point``. n_tied: only so many weights, the first, are ever clustered (a chain's emissions).
-    method: of the fine and the coarse steps."""
+    """The steps after a point.
+
+    Parameters
+    ----------
+    objective : Objective
+        What is minimised.
+    point : Point
+        Where to begin.
+    settings : ClusteredSettings
+        The method's.
+    n_tied : int
+        Only so many weights, the first, are ever clustered (a chain's emissions).
+    method : callable
+        Of the fine and the coarse steps; by default L-BFGS.
+
+    Returns
+    -------
+    iterator of Step
+        Without end; the caller stops.
+    """
     generator = np.random.default_rng(settings.random_state)
     recent: deque[np.ndarray] = deque([point.w], maxlen=settings.window)
     for _ in range(settings.rounds):

@@ -22,7 +22,20 @@ def _number_of_clusters(n: int, cluster_factor: float) -> int:
 
 
 def chunks(w: np.ndarray, cluster_factor: float) -> np.ndarray:
-    """int64 (d,): clusters of (nearly) equal size, contiguous in the order of the weights."""
+    """Clusters of (nearly) equal size, contiguous in the order of the weights.
+
+    Parameters
+    ----------
+    w : float64 ndarray (d,)
+        Weights.
+    cluster_factor : float
+        Weights a cluster.
+
+    Returns
+    -------
+    int64 ndarray (d,)
+        The cluster of each weight.
+    """
     n_clusters = _number_of_clusters(len(w), cluster_factor)
     cluster_of = np.empty(len(w), dtype=np.int64)
     cluster_of[np.argsort(w, kind="stable")] = np.arange(len(w)) * n_clusters // max(1, len(w))
@@ -59,10 +72,22 @@ METHODS: dict[str, Clustering] = {
 
 
 def optimal_clusters(w: np.ndarray, numbers: Sequence[int]) -> dict[int, np.ndarray]:
-    """k -> int64 (d,), the k-means optimum of the weights in one dimension, for every k of ``numbers``.
+    """The k-means optimum of the weights in one dimension, for several k.
 
     Dynamic programming over the sorted weights, n log n for each k up to the largest; clusters are numbered from the
-    smallest weights up. A k above the number of different weights gives as many clusters as there are.
+    smallest weights up.
+
+    Parameters
+    ----------
+    w : float64 ndarray (d,)
+        Weights.
+    numbers : sequence of int
+        The k wanted; one above the number of different weights gives as many clusters as there are.
+
+    Returns
+    -------
+    dict of int to int64 ndarray (d,)
+        For every k, the cluster of each weight.
     """
     values, of_value, times = np.unique(w, return_inverse=True, return_counts=True)
     n = len(values)
@@ -88,7 +113,20 @@ def optimal_clusters(w: np.ndarray, numbers: Sequence[int]) -> dict[int, np.ndar
 
 
 def explained_variance(w: np.ndarray, cluster_of: np.ndarray) -> float:
-    """The share of the weights' variance that lies between clusters; 1 where there is none."""
+    """The share of the weights' variance that lies between clusters.
+
+    Parameters
+    ----------
+    w : float64 ndarray (d,)
+        Weights.
+    cluster_of : int ndarray (d,)
+        The cluster of each weight.
+
+    Returns
+    -------
+    float
+        1 where there is no variance.
+    """
     size = np.maximum(np.bincount(cluster_of), 1)
     mean = np.bincount(cluster_of, weights=w) / size
     total = float(((w - w.mean()) ** 2).sum())

@@ -17,16 +17,41 @@ _TRIALS = 40
 
 
 def unit_step(gradient: np.ndarray) -> float:
-    """1/‖g‖, the first trial along −g where nothing is known of the curvature; 1 where g is 0."""
+    """1/‖g‖, the first trial along −g where nothing is known of the curvature.
+
+    Parameters
+    ----------
+    gradient : float64 ndarray (d,)
+        g.
+
+    Returns
+    -------
+    float
+        1 where g is 0.
+    """
     size = float(np.linalg.norm(gradient))
     return 1.0 / size if size > 0 else 1.0
 
 
 def wolfe_step(line: Line, first: float, curvature: float) -> float | None:
-    """t with f(t) ≤ f(0) + 1e-4 t f'(0) and |f'(t)| ≤ curvature·|f'(0)|; None where no step decreases f.
+    """t with f(t) ≤ f(0) + 1e-4 t f'(0) and |f'(t)| ≤ curvature·|f'(0)|.
 
-    Where f has no digits left to decrease in, an increase by its last digits is accepted if f' says so (the
-    approximate Wolfe condition of Hager and Zhang). first: the first trial.
+    Where f has no digits left to decrease in, an increase by its last digits is accepted if f' says so (the approximate
+    Wolfe condition of Hager and Zhang).
+
+    Parameters
+    ----------
+    line : Line
+        f and f' along a direction.
+    first : float
+        The first trial.
+    curvature : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float or None
+        None where no step decreases f.
     """
     value, derivative = line.start.value, line.derivative
     if not derivative < 0:

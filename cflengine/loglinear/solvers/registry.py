@@ -92,12 +92,40 @@ def solve(
     listeners: Iterable[Listener] = (),
     progress: Progress | None = None,
 ) -> LoglinearResult:
-    """Minimise f from ``start`` (default 0; "dual" and "auto" of two classes have no use for one).
+    """Minimise f and certify what was found.
 
-    solver: a name of SOLVERS, or one of your own, whose steps are certified and limited as theirs are.
-    lasso: c₁, for solver "lbfgs" alone, which then is OWL-QN. n_tied: how many weights "clustered" may cluster. watch:
-    weights whose trajectories are kept. progress: that of the whole of which this is a part, with its listeners and
-    time limit. Raises ValueError for a solver that is not for this model.
+    Parameters
+    ----------
+    model : ScoreModel
+        The training data.
+    ridge : float
+        c₂.
+    solver : str or Solver
+        A name of SOLVERS, or one of your own, whose steps are certified and limited as theirs are.
+    settings : settings of the solver
+        Its own kind.
+    start : float64 ndarray (d,), optional
+        Where to begin, by default at 0; "dual" and "auto" of two classes have no use for one.
+    lasso : float
+        c₁, for solver "lbfgs" alone, which then is OWL-QN.
+    n_tied : int, optional
+        How many weights "clustered" may cluster.
+    watch : sequence of int
+        Weights whose trajectories are kept.
+    listeners : iterable of callables
+        Told of every event.
+    progress : Progress, optional
+        That of the whole of which this is a part, with its listeners and time limit.
+
+    Returns
+    -------
+    LoglinearResult
+        Certified.
+
+    Raises
+    ------
+    InputError
+        For a solver that is not for this model.
     """
     method = solver if isinstance(solver, Solver) else SOLVERS[solver]
     solver = method.name

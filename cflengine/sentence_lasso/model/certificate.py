@@ -63,9 +63,28 @@ def best_bias(scores: np.ndarray, y: np.ndarray, start: float = 0.0, v: np.ndarr
 
 
 def certify(problem: SentenceProblem, w: np.ndarray, u: np.ndarray, bias: float = 0.0) -> Certificate:
-    """Certify w (float64 (V,)) with the multipliers u (float64 (E,)); ``bias`` is where the search for b begins.
+    """Certify w by a dual point: objective, bound and gap, recomputed from the data.
 
-    Raises ValueError if w is not finite.
+    Parameters
+    ----------
+    problem : SentenceProblem
+        (P).
+    w : float64 ndarray (V,)
+        The weights.
+    u : float64 ndarray (E,)
+        Multipliers, one of each copy of a weight in a sentence.
+    bias : float
+        Where the search for b begins.
+
+    Returns
+    -------
+    Certificate
+        Objective rounded up, bound rounded down.
+
+    Raises
+    ------
+    ValueError
+        If w or u is not finite.
     """
     if not (np.isfinite(w).all() and np.isfinite(u).all()):
         raise ValueError("a weight or a multiplier is not a number: nothing can be certified.")

@@ -23,7 +23,24 @@ SOLVERS = Registry(
 def solve(
     here: Iterate, settings: Settings, listeners: Iterable[Listener] = (), *, warm: bool = False
 ) -> SentenceResult:
-    """Solve from ``here`` by the solver whose settings these are; warm: see :func:`majorise.solve`."""
+    """Solve by the solver whose settings these are.
+
+    Parameters
+    ----------
+    here : Iterate
+        The problem, and where to begin.
+    settings : MajoriseSettings or ADMMSettings
+        The solver's.
+    listeners : iterable of callables
+        Told of every event.
+    warm : bool
+        Whether ``here`` is near a solution already (see :func:`majorise.solve`).
+
+    Returns
+    -------
+    SentenceResult
+        Certified.
+    """
     if isinstance(settings, ADMMSettings):
         return admm.solve(here, settings, listeners)
     return majorise.solve(here, settings, listeners, warm=warm)
