@@ -81,8 +81,25 @@ class Checkpoint:
 
 
 def read_checkpoint(path: Path, digest: str) -> Known | None:
-    """(cover, unsigned (n,); dual prices, float32 (n,)) of a file; None where it is damaged. Raises InputError where it
-    is another corpus's."""
+    """What a run had found when it last wrote.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    digest : str
+        Of the corpus.
+
+    Returns
+    -------
+    tuple or None
+        Cover, unsigned (n,), and dual prices, float32 (n,); None where the file is damaged.
+
+    Raises
+    ------
+    InputError
+        Where it is another corpus's.
+    """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found, cover, alpha = str(arrays["digest"]), arrays["cover"], arrays["alpha"]

@@ -192,7 +192,20 @@ def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:
 
 
 def count_matrix(encoding: Encoding, n_features: int) -> sparse.csr_matrix:
-    """Bag of K-grams (§2): pointers per document and K-gram, int64 CSR (N, n_features), indices sorted; no literals."""
+    """Bag of K-grams (§2): pointers per document and K-gram; no literals.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of documents.
+    n_features : int
+        K-grams of the dictionary.
+
+    Returns
+    -------
+    int64 CSR matrix (N, n_features)
+        Its indices are sorted.
+    """
     ptr = encoding.ptr
     # some documents at a time: as triples, all pointers would take several times what they count to
     cuts = np.unique(np.searchsorted(ptr, np.arange(0, len(encoding), _POINTERS_AT_ONCE)))

@@ -39,7 +39,20 @@ def check_counting(counting: str, temperature: float) -> None:
 
 
 def places_of(index: KGramIndex, gram_ids: np.ndarray) -> np.ndarray:
-    """int32 (K, n): which of some K-grams of an index (their numbers there, int32) stands at each token, by length."""
+    """Which of some K-grams of an index stands at each token, by length.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    gram_ids : int32 ndarray
+        Their numbers there.
+
+    Returns
+    -------
+    int32 ndarray (K, n)
+        Positions in ``gram_ids``, −1 for none.
+    """
     entry_of = np.full(index.n_grams + 1, -1, dtype=np.int32)  # the last one for what crosses a document's end
     entry_of[gram_ids] = np.arange(len(gram_ids), dtype=np.int32)
     return entry_of[index.gram_of]
@@ -61,7 +74,22 @@ def count_places(
 
 
 def count_occurrences(features: np.ndarray, doc_ptr: np.ndarray, n_features: int) -> sparse.csr_matrix:
-    """int64 CSR (N, n_features): where each K-gram stands."""
+    """Where each K-gram stands, counted.
+
+    Parameters
+    ----------
+    features : int32 ndarray (K, n)
+        As :func:`places_of` gives them.
+    doc_ptr : int64 ndarray (N+1,)
+        Where documents begin.
+    n_features : int
+        K-grams of the dictionary.
+
+    Returns
+    -------
+    int64 CSR matrix (N, n_features)
+        Occurrences, overlapping ones too.
+    """
     parts = []
     for first, last in _chunks(doc_ptr):
         here = features[:, doc_ptr[first] : doc_ptr[last]]

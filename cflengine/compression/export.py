@@ -23,7 +23,20 @@ MODEL = "model.cflm"
 
 
 def pointer_table(encoding: Encoding, names: Sequence[str]) -> pa.Table:
-    """One row a pointer: document, start (token), length (tokens), start_char, end_char, gram (text)."""
+    """Where the pointers of an encoding stand.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of documents.
+    names : sequence of str
+        Of the K-grams.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row a pointer: document, start (token), length (tokens), start_char, end_char, gram (text).
+    """
     words = pa.array([*names, *map(printable, encoding.literals)], type=pa.string())
     gram = np.where(encoding.gram >= 0, encoding.gram, len(names) - 1 - encoding.gram).astype(np.int32)
     columns: dict[str, Any] = {
@@ -37,7 +50,18 @@ def write_run(
 ) -> None:
     """Everything that ``cflengine compress`` leaves in its output folder (see its help).
 
-    model: a fitted :class:`~cflengine.CompressiveFeatures`; documents: a row a document, with its metadata.
+    Parameters
+    ----------
+    folder : str or Path
+        Where to; it is there.
+    model : CompressiveFeatures
+        Fitted.
+    features : CSR matrix (documents, features)
+        Of the documents.
+    documents : pandas.DataFrame
+        A row a document, with its metadata.
+    report : dict
+        What report.json says.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,8 +100,16 @@ def lam_folders(lams: Sequence[float]) -> list[str]:
 def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: dict[str, Any]) -> None:
     """Everything that ``cflengine path`` leaves in its output folder (see its help).
 
-    path: a :class:`~cflengine.compression.feature_path.FeaturePath`; documents: a row a document; report: gets the
-    names of the folders.
+    Parameters
+    ----------
+    folder : str or Path
+        Where to; it is there.
+    path : FeaturePath
+        The models.
+    documents : pandas.DataFrame
+        A row a document.
+    report : dict
+        Gets the names of the folders.
     """
     folder = Path(folder)
     path.frame.to_csv(folder / "path.csv", index=False)

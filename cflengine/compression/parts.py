@@ -62,7 +62,22 @@ class EncodedPart:
 
 
 def in_parts(corpus: Corpus, source: str, first: int = 0) -> Iterator[Documents]:
-    """A corpus in parts; first: number of its first document."""
+    """A corpus in parts.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        What was read.
+    source : str
+        What it is from, for messages.
+    first : int
+        Number of its first document.
+
+    Returns
+    -------
+    iterator of Documents
+        In order.
+    """
     source, _ = whole_characters(source)  # a name of a file need not be text
     begin = size = 0
     texts: list[str] = []
@@ -100,8 +115,29 @@ def encode_part(model: CompressiveFeatures, part: Documents) -> EncodedPart:
 def encode_parts(
     model: CompressiveFeatures, parts: Iterable[Documents], *, cluster: str | None = None
 ) -> Iterator[EncodedPart]:
-    """The features of all parts, in their order; a few parts are in memory at a time. cluster: "local" or a scheduler's
-    address. Raises MissingPackageError without Dask, InputError where no scheduler or no usable worker answers."""
+    """The features of all parts, in their order; a few parts are in memory at a time.
+
+    Parameters
+    ----------
+    model : CompressiveFeatures
+        Fitted.
+    parts : iterable of Documents
+        As :func:`in_parts` gives them.
+    cluster : str, optional
+        "local" or a scheduler's address.
+
+    Returns
+    -------
+    iterator of EncodedPart
+        One a part.
+
+    Raises
+    ------
+    MissingPackageError
+        Without Dask.
+    InputError
+        Where no scheduler or no usable worker answers.
+    """
     if cluster is None:
         _load_kernels(model)
         for part in parts:

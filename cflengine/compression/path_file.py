@@ -27,7 +27,17 @@ _STEPS = 65_535
 def write_lambda_path(
     path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus, points: CompressionPath
 ) -> None:
-    """Write a path's points; the corpus is known by its digest alone."""
+    """Write a path's points; the corpus is known by its digest alone.
+
+    Parameters
+    ----------
+    path : path or binary file
+        Where to.
+    corpus : PreparedCorpus
+        That of the path.
+    points : CompressionPath
+        Its points.
+    """
     highest = [float(point.result.alpha.max(initial=0.0)) for point in points]
     prices = [
         np.floor(point.result.alpha.astype(np.float64) * (_STEPS / top if top else 0.0)).astype(np.uint16)
@@ -49,8 +59,25 @@ def write_lambda_path(
 
 
 def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedCorpus) -> CompressionPath:
-    """The points, each certified anew. Raises ModelFileError for a damaged file, one of another corpus, and a point
-    whose pointers leave a token uncovered."""
+    """The points of a path, each certified anew.
+
+    Parameters
+    ----------
+    path : path or binary file
+        As :func:`write_lambda_path` wrote it.
+    corpus : PreparedCorpus
+        That of the path.
+
+    Returns
+    -------
+    CompressionPath
+        Its points.
+
+    Raises
+    ------
+    ModelFileError
+        For a damaged file, one of another corpus, and a point whose pointers leave a token uncovered.
+    """
     header, arrays = read_model(path, KIND)
     name = file_name(path)
     require({"digest", "max_gram", "lams", "highest", "seconds"} <= set(header), name)
@@ -93,8 +120,32 @@ def certified_point(
 ) -> PathPoint:
     """A solution at a λ, with what its prices prove.
 
-    cover: unsigned (n,), pointers; alpha: float32 (n,), any prices; seconds: that it took; reason: why no more was
-    done. Raises ValueError where a token has no pointer, and for other sizes.
+    Parameters
+    ----------
+    corpus : PreparedCorpus
+        What it is a solution of.
+    lam : float
+        λ.
+    cover : unsigned ndarray (n,)
+        Pointers.
+    alpha : float32 ndarray (n,)
+        Any prices.
+    seconds : float
+        That it took.
+    reason : TerminationReason
+        Why no more was done.
+
+    Returns
+    -------
+    PathPoint
+        Certified.
+
+    Raises
+    ------
+    InputError
+        Where a token has no pointer.
+    ValueError
+        For other sizes.
     """
     gram_of = corpus.index.gram_of
     proof = certify(cover, alpha, gram_of, corpus.costs(lam))

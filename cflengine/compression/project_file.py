@@ -62,7 +62,15 @@ class Project:
 
 
 def write_project(file: IO[bytes], project: Project) -> None:
-    """Write a project; ``prepared`` is needed where there are points."""
+    """Write a project.
+
+    Parameters
+    ----------
+    file : binary file
+        Where to.
+    project : Project
+        Its ``prepared`` is needed where there are points.
+    """
     corpus = project.corpus
     header = {
         "format": FORMAT, "version": VERSION, "versions": versions(), "name": corpus.name, "digest": corpus.digest,
@@ -90,7 +98,18 @@ def _table(corpus: Corpus) -> pa.Table:
 
 
 def is_project(path: Path) -> bool:
-    """Whether a file looks like a project."""
+    """Whether a file looks like a project.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+
+    Returns
+    -------
+    bool
+        True where it does.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
             return {_HEADER, _CORPUS} <= set(archive.namelist())
@@ -99,8 +118,27 @@ def is_project(path: Path) -> bool:
 
 
 def read_project(file: str | Path | IO[bytes], name: str = "the file") -> Project:
-    """A project, its path certified anew. Raises CorpusError, in one sentence, for a file that is none, of another
-    version, damaged, or whose parts do not belong together; MemoryLimitError where it would not fit."""
+    """A project, its path certified anew.
+
+    Parameters
+    ----------
+    file : path or binary file
+        As :func:`write_project` wrote it.
+    name : str
+        What errors call it.
+
+    Returns
+    -------
+    Project
+        Corpus, settings, path.
+
+    Raises
+    ------
+    CorpusError
+        In one sentence, for a file that is none, of another version, damaged, or whose parts do not belong together.
+    MemoryLimitError
+        Where it would not fit.
+    """
     try:
         with zipfile.ZipFile(file) as archive:
             header = _header(archive, name)

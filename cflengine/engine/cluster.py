@@ -118,9 +118,24 @@ def _refuse_other(address: str, found: str) -> None:
 
 @contextmanager
 def local_cluster(n_workers: int | None = None, threads_per_worker: int = 1) -> Iterator[LocalCluster]:
-    """Workers on this machine, one a core if their number is not given, that come back when they are killed.
+    """Workers on this machine that come back when they are killed.
 
-    Raises MissingPackageError without Dask.
+    Parameters
+    ----------
+    n_workers : int, optional
+        By default one a core.
+    threads_per_worker : int
+        Of each.
+
+    Returns
+    -------
+    context manager
+        Of a dask LocalCluster.
+
+    Raises
+    ------
+    MissingPackageError
+        Without Dask.
     """
     try:
         import dask

@@ -25,12 +25,34 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def defuse_cell(text: str) -> str:
-    """A cell that no spreadsheet takes for a formula."""
+    """A cell that no spreadsheet takes for a formula.
+
+    Parameters
+    ----------
+    text : str
+        Of a cell.
+
+    Returns
+    -------
+    str
+        With an apostrophe before it, where a spreadsheet would take it for one.
+    """
     return "'" + text if text.startswith(_FORMULA_STARTS) else text
 
 
 def restore_cell(text: str) -> str:
-    """The inverse of :func:`defuse_cell`."""
+    """The inverse of :func:`defuse_cell`.
+
+    Parameters
+    ----------
+    text : str
+        Of a cell.
+
+    Returns
+    -------
+    str
+        Without the apostrophe.
+    """
     return text[1:] if text.startswith("'") else text
 
 
@@ -45,7 +67,18 @@ def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frame_csv(frame: pd.DataFrame) -> bytes:
-    """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row."""
+    """A frame as UTF-8 CSV, defused; text is quoted throughout, since a bare carriage return would end a row.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Columns of any kind; the index is left out.
+
+    Returns
+    -------
+    bytes
+        The file.
+    """
     text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     return text.encode("utf-8", "replace")
 
@@ -74,8 +107,19 @@ def write_arrays(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
 
 @contextmanager
 def replaced(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of ``path`` once it is written whole; what fails or dies leaves ``path`` as it
-    was. Of a link, what it points to; what is no file (a pipe, a device, /dev/stdout) is written to as it is."""
+    """A file that takes the place of another once it is written whole; what fails or dies leaves that as it was.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file; of a link, what it points to is replaced; what is no file (a pipe, a device, /dev/stdout) is
+        written to as it is.
+
+    Returns
+    -------
+    context manager
+        Of the binary file to write to.
+    """
     if path.exists() and (not path.is_file() or path.absolute().is_relative_to("/dev")):
         with open(path, "wb") as file:
             yield file
@@ -95,13 +139,35 @@ def replaced(path: Path) -> Iterator[IO[bytes]]:
 
 
 def remove_unfinished(path: Path) -> None:
-    """What a process that was killed in :func:`replaced` left beside ``path``; no other may be writing it now."""
+    """Remove what a process that was killed in :func:`replaced` left beside a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file's; no other process may be writing it now.
+
+    Returns
+    -------
+    None
+        Also where nothing is there.
+    """
     for left in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         left.unlink(missing_ok=True)
 
 
 def finite(value: Any) -> Any:
-    """``value`` with NaN and infinities as None, which JSON can say."""
+    """NaN and infinities as None, which JSON can say.
+
+    Parameters
+    ----------
+    value : object
+        A number, or dictionaries and lists of them.
+
+    Returns
+    -------
+    object
+        The same, finite.
+    """
     if isinstance(value, dict):
         return {key: finite(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
@@ -111,12 +177,33 @@ def finite(value: Any) -> Any:
 
 def report_bytes(report: Mapping[str, Any]) -> bytes:
     """A report as JSON; NaN and infinities become null, and what is no UTF-8 in names of files JSON's own escapes, by
-    which these files are found again."""
+    which these files are found again.
+
+    Parameters
+    ----------
+    report : mapping
+        Of plain values.
+
+    Returns
+    -------
+    bytes
+        UTF-8.
+    """
     text = json.dumps(finite(dict(report)), indent=2, ensure_ascii=False, default=str, allow_nan=False)
     return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def write_report(folder: Path, report: Mapping[str, Any], name: str = "report.json") -> None:
-    """A report in a file of ``folder``; see :func:`report_bytes`."""
+    """A report in a file of a folder (see :func:`report_bytes`).
+
+    Parameters
+    ----------
+    folder : Path
+        It is there.
+    report : mapping
+        Of plain values.
+    name : str
+        The file's.
+    """
     with replaced(folder / name) as file:
         file.write(report_bytes(report))

@@ -18,8 +18,20 @@ def relative_gap(objective: float, lower_bound: float) -> float:
     """(objective − lower_bound) / min(|objective|, |lower_bound|), where both are above 0 or both below.
 
     So it is objective / lower_bound − 1 where an objective cannot be below 0, and at least what the objective is above
-    the optimum, relative to the optimum. NaN where either is unknown (NaN); 0 where both are 0; inf where the bound
-    alone is 0, or below. Never clipped: a gap below 0 would be an error of the certificate, and has to be seen.
+    the optimum, relative to the optimum. Never clipped: a gap below 0 would be an error of the certificate, and has to
+    be seen.
+
+    Parameters
+    ----------
+    objective : float
+        Of a solution.
+    lower_bound : float
+        Proved.
+
+    Returns
+    -------
+    float
+        NaN where either is unknown (NaN); 0 where both are 0; inf where the bound alone is 0, or below.
     """
     if math.isnan(objective) or math.isnan(lower_bound):
         return math.nan
@@ -36,15 +48,42 @@ def open_gap(gap: float) -> float:
 
 
 def round_up(value: float, terms: float, magnitude: float | None = None) -> float:
-    """A number that is at least what ``value`` stands for, if that was added up from ``terms`` roundings.
+    """A number that is at least what ``value`` stands for.
 
-    magnitude: the sum of the terms' absolute values, where they are not all of one sign.
+    Parameters
+    ----------
+    value : float
+        A sum.
+    terms : float
+        How many roundings it was added up from.
+    magnitude : float, optional
+        The sum of the terms' absolute values, where they are not all of one sign.
+
+    Returns
+    -------
+    float
+        At least the exact sum.
     """
     return value + EPSILON * terms * abs(value if magnitude is None else magnitude)
 
 
 def round_down(value: float, terms: float, magnitude: float | None = None) -> float:
-    """A number that is at most what ``value`` stands for: see :func:`round_up`."""
+    """A number that is at most what ``value`` stands for (see :func:`round_up`).
+
+    Parameters
+    ----------
+    value : float
+        A sum.
+    terms : float
+        How many roundings it was added up from.
+    magnitude : float, optional
+        The sum of the terms' absolute values, where they are not all of one sign.
+
+    Returns
+    -------
+    float
+        At most the exact sum.
+    """
     return value - EPSILON * terms * abs(value if magnitude is None else magnitude)
 
 

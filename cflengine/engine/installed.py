@@ -15,5 +15,16 @@ def app_folder() -> Path:
 
 
 def sample_file(name: str = "reviews.csv") -> Path:
-    """A file of the sample."""
+    """A file of the sample.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    Path
+        Where it is.
+    """
     return app_folder() / "sample_data" / name

@@ -81,7 +81,18 @@ class ParallelKernel:
 
 
 def parallel_kernel(least: int = 1) -> Callable[[Callable[..., Any]], ParallelKernel]:
-    """Decorate a kernel with an argument ``chunk``; least: see :class:`ParallelKernel`."""
+    """Decorate a kernel with an argument ``chunk``.
+
+    Parameters
+    ----------
+    least : int
+        How many members of a chunk are worth a thread (see :class:`ParallelKernel`).
+
+    Returns
+    -------
+    callable
+        From the function to its kernel.
+    """
     return functools.partial(ParallelKernel, least=least)
 
 
@@ -135,10 +146,25 @@ FEW_ENTRIES = 20_000
 
 @contextmanager
 def threads(n_threads: int | None, entries: int | None = None) -> Iterator[int]:
-    """Run the block with kernels that use ``n_threads`` threads; the setting is the calling thread's own.
+    """Run the block with kernels that use so many threads; the setting is the calling thread's own.
 
-    n_threads: None for all, or for one where a pass goes over no more than a few ``entries`` (None: unknown, many).
-    Raises ValueError if ``n_threads`` is not a positive integer; more than the machine has is capped.
+    Parameters
+    ----------
+    n_threads : int or None
+        None for all, or for one where a pass goes over no more than a few ``entries``; more than the machine has is
+        capped.
+    entries : int, optional
+        Of a pass; by default unknown, many.
+
+    Returns
+    -------
+    context manager
+        Of the number of threads.
+
+    Raises
+    ------
+    InputError
+        If ``n_threads`` is not a positive integer.
     """
     if n_threads is not None and (not isinstance(n_threads, Integral) or n_threads < 1):
         raise InputError(f"n_threads must be a positive integer or None, not {n_threads!r}.")

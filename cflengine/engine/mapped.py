@@ -38,7 +38,23 @@ def disk_errors_said(folder: str | Path | None) -> Iterator[None]:
 
 @contextmanager
 def disk_full_said(folder: str | Path) -> Iterator[None]:
-    """That the disk of a folder is full, as one sentence: an InputError; other errors as they are."""
+    """Within the block, a full disk is said in one sentence; other errors are raised as they are.
+
+    Parameters
+    ----------
+    folder : str or Path
+        Where to is written.
+
+    Returns
+    -------
+    context manager
+        Of nothing.
+
+    Raises
+    ------
+    InputError
+        Where the disk is full.
+    """
     try:
         yield
     except OSError as error:

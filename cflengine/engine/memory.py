@@ -66,7 +66,18 @@ def peak_bytes() -> int | None:
 
 
 def fits(needed: int) -> bool:
-    """Whether so many bytes are available, with a tenth to spare; also where that is unknown."""
+    """Whether so many bytes are available, with a tenth to spare.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+
+    Returns
+    -------
+    bool
+        True also where what is available is unknown.
+    """
     return _within(needed, available_bytes())
 
 
@@ -86,7 +97,18 @@ def require_bytes(needed: int, what: str, advice: str) -> None:
 
 
 def format_bytes(n_bytes: float) -> str:
-    """``1536 -> '1.5 KB'``, in powers of 1024."""
+    """``1536 -> '1.5 KB'``, in powers of 1024.
+
+    Parameters
+    ----------
+    n_bytes : float
+        Bytes.
+
+    Returns
+    -------
+    str
+        With its unit.
+    """
     for unit in ("bytes", "KB", "MB", "GB"):
         if n_bytes < 1024:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"

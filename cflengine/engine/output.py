@@ -29,10 +29,25 @@ _NAMES = ".names.json"  # within it, as soon as files begin to take their places
 
 
 def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
-    """``out`` as a folder to write to, which need not be there yet.
+    """A folder to write to, which need not be there yet.
 
-    InputError for an empty name or a file, and where the run would write to what it reads, or the next one would read
-    what this one writes: the folder of an input file, an input folder, one within it, or where a pattern looks.
+    Parameters
+    ----------
+    out : str
+        As the command line names it.
+    inputs : iterable of str
+        What the run reads.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    InputError
+        For an empty name or a file, and where the run would write to what it reads, or the next one would read what
+        this one writes: the folder of an input file, an input folder, one within it, or where a pattern looks.
     """
     if not out.strip():
         raise InputError("--out is empty; give the name of a folder.")
@@ -52,10 +67,20 @@ def output_path(out: str, inputs: Iterable[str] = ()) -> Path:
 
 
 def reads(name: str, path: Path) -> bool:
-    """Whether an input of this name is read at ``path`` (resolved), or would be as soon as something is there.
+    """Whether an input of this name is read at a path, or would be as soon as something is there.
 
-    name: of a file, of a folder (with all that is in it), a pattern, or an address; of addresses only those of this
-    computer are known.
+    Parameters
+    ----------
+    name : str
+        Of a file, of a folder (with all that is in it), a pattern, or an address; of addresses only those of this
+        computer are known.
+    path : Path
+        Resolved.
+
+    Returns
+    -------
+    bool
+        True where it is read.
     """
     local = _on_this_computer(name)
     if local is None:
@@ -105,7 +130,23 @@ def _match(pattern: Sequence[str], parts: Sequence[str]) -> bool:
 
 @contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
-    """Make the folder and hold it for this process. InputError where another one writes to it."""
+    """Make the folder and hold it for this process, within the block.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not be there yet.
+
+    Returns
+    -------
+    context manager
+        Of nothing.
+
+    Raises
+    ------
+    InputError
+        Where another process writes to it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+b") as file:
         if not (_try_lock(file) and _is_at(folder / LOCK, file)):
@@ -157,7 +198,19 @@ def new_files(folder: Path, say: Callable[[str], None] = lambda text: None) -> I
     """An empty folder to write a run to; at the end, what is in it takes the place of the last run's files.
 
     What fails or is killed before leaves the last run as it was. A file of the same name that no run wrote is kept
-    under another, NAME.bak, which ``say`` is told.
+    under another, NAME.bak.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's.
+    say : callable
+        Told of every file that is kept under another name.
+
+    Returns
+    -------
+    context manager
+        Of the Path of the empty folder.
     """
     ours: set[str] = set()
     for old in folder.glob(_STAGING.format("*")):  # of a run that was killed: no other process holds the lock

@@ -92,7 +92,23 @@ Poll = Callable[[], bool]  # asked between pieces of work: whether to go on
 
 
 def go_on(poll: Poll) -> None:
-    """Raise Stopped once ``poll`` says False."""
+    """Ask whether to go on.
+
+    Parameters
+    ----------
+    poll : callable
+        Says False to stop.
+
+    Returns
+    -------
+    None
+        Where work goes on.
+
+    Raises
+    ------
+    Stopped
+        Once it says False.
+    """
     if not poll():
         raise Stopped
 

@@ -4,13 +4,13 @@ from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_c
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .phrasebook import Phrasebook
+from .reading.budget import reading_until, reading_watched
 from .reading.dates import count_dates
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
 from .reading.inputs import NEWSGROUPS, SAMPLE, expanded, read_input, repeated
 from .reading.newsgroups import load_newsgroups
 from .reading.readers import READING, preview_corpus, read_corpus
-from .reading.sources import reading_until, reading_watched
 from .sentences import UNITS, sentence_spans, unit_spans
 from .tagging.conll import read_columns, write_columns
 from .tagging.tags import Score, entities, evaluate

@@ -69,7 +69,20 @@ class CorpusCheck:
 
 
 def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
-    """Look at texts, tokens and columns."""
+    """Look at texts, tokens and columns.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        What was read.
+    table : TokenTable
+        Its tokens.
+
+    Returns
+    -------
+    CorpusCheck
+        Script, language, duplicates, documents that are no text, lengths, roles of columns.
+    """
     sizes = np.diff(table.doc_ptr)
     repeated = repeated_documents(corpus.texts)
     nearly = np.setdiff1d(nearly_repeated(table), repeated)
@@ -103,15 +116,39 @@ def language_of(texts: Sequence[str]) -> str:
 
 
 def has_unlike_script(texts: Sequence[str]) -> bool:
-    """Whether most letters are of a script that has no blanks between words, or whose letters bear marks that
-    :mod:`re` takes for borders: the usual tokens cut it wrongly."""
+    """Whether most letters are of a script that has no blanks between words, or whose letters bear marks that :mod:`re`
+    takes for borders: the usual tokens cut it wrongly.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+
+    Returns
+    -------
+    bool
+        True where they are.
+    """
     return sum(share for name, share in scripts_of(texts) if name in UNSPACED | MARKED) > 0.5
 
 
 def suggested_tokens(texts: Sequence[str]) -> str:
-    """The preset that suits a corpus: words of a dictionary (characters, where there is none) for scripts without
-    blanks and for those whose letters bear marks that :mod:`re` takes for borders; social media where a third of the
-    documents hold @names, #topics, addresses or emoji; else words."""
+    """The preset that suits a corpus.
+
+    Words of a dictionary (characters, where there is none) for scripts without blanks and for those whose letters bear
+    marks that :mod:`re` takes for borders; social media where a third of the documents hold @names, #topics, addresses
+    or emoji; else words.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+
+    Returns
+    -------
+    str
+        A key of PRESETS.
+    """
     if has_unlike_script(texts):
         return "dictionary" if has_dictionary() else "characters"
     sample = texts[:: max(1, len(texts) // 2000)]
@@ -170,8 +207,19 @@ def _sketches(table: TokenTable, documents: np.ndarray, sizes: np.ndarray) -> np
 
 
 def no_text(texts: Sequence[str]) -> np.ndarray:
-    """int64: documents of _FEWEST_CHARS characters or more that are hardly letters, marks on them and blanks, or, in a
-    script that has blanks, hardly have any: encoded files, tables of numbers."""
+    """Documents that are long and hardly letters, marks on them and blanks, or, in a script that has blanks, hardly
+    have any: encoded files, tables of numbers.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+
+    Returns
+    -------
+    int64 ndarray
+        Their numbers.
+    """
     found = []
     for d, text in enumerate(texts):
         if len(text) < _FEWEST_CHARS:
@@ -189,7 +237,20 @@ def no_text(texts: Sequence[str]) -> np.ndarray:
 
 
 def role_of(name: str, values: pd.Series) -> Role:
-    """What a column may be for."""
+    """What a column may be for.
+
+    Parameters
+    ----------
+    name : str
+        The column's.
+    values : pandas.Series
+        The column.
+
+    Returns
+    -------
+    Role
+        What it looks like, and how many values it has.
+    """
     present = values.dropna()
     distinct = int(present.nunique())
     filled = len(present) / len(values) if len(values) else 0.0

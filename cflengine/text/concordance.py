@@ -52,8 +52,29 @@ def find_words(
     pattern: str,
     lowercase: bool = True,
 ) -> Places:
-    """Where a query stands, inside documents. pattern, lowercase: as the table was cut. Raises InputError for a query
-    without a word."""
+    """Where a query stands, inside documents.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the texts.
+    query : str
+        Words; * stands for any letters.
+    pattern : str
+        As the table was cut.
+    lowercase : bool
+        As the table was cut.
+
+    Returns
+    -------
+    Places
+        First and last token of each.
+
+    Raises
+    ------
+    InputError
+        For a query without a word.
+    """
     words = _words(query, pattern, lowercase)
     if not words:
         raise InputError("the query has no word to look for.")
@@ -69,8 +90,29 @@ def find_words(
 
 
 def find_pattern(table: TokenTable, texts: Sequence[str], pattern: str, *, seconds: float = 5.0) -> Places:
-    """Where a regular expression matches in the texts, any case; a match is taken with all tokens it touches. Raises
-    InputError for one that does not compile. seconds: after which nothing more is looked for."""
+    """Where a regular expression matches in the texts, any case; a match is taken with all tokens it touches.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the texts.
+    texts : sequence of str
+        The documents.
+    pattern : str
+        The regular expression.
+    seconds : float
+        After which nothing more is looked for.
+
+    Returns
+    -------
+    Places
+        First and last token of each, and whether there may be more.
+
+    Raises
+    ------
+    InputError
+        For one that does not compile.
+    """
     expression = compiled_pattern(pattern)
     first, last, end, limited = [], [], time.perf_counter() + seconds, False
     for d, text in enumerate(texts):
@@ -126,8 +168,27 @@ def _stands(table: TokenTable, word: str) -> np.ndarray:
 
 
 def sort_places(table: TokenTable, places: Places, orders: Sequence[str]) -> Places:
-    """Sorted by the words around, the first of ``orders`` first (see ORDERS); none: as they stand in the text. What is
-    beyond a document's border comes first."""
+    """Places sorted by the words around them; what is beyond a document's border comes first.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the texts.
+    places : Places
+        To sort.
+    orders : sequence of str
+        Of ORDERS, the first first; none: as they stand in the text.
+
+    Returns
+    -------
+    Places
+        The same, sorted.
+
+    Raises
+    ------
+    InputError
+        For an order that is none.
+    """
     unknown = [order for order in orders if order not in ORDERS]
     if unknown:
         raise InputError(f"places are sorted by {', '.join(ORDERS)}, not by {unknown[0]!r}.")
@@ -152,8 +213,26 @@ def _around(table: TokenTable, places: Places, order: str) -> np.ndarray:
 def context_frame(
     table: TokenTable, texts: Sequence[str], places: Places, *, around: int = 60, show: Callable[[str], str] = str
 ) -> pd.DataFrame:
-    """A row a place: document, before, match, after; ``around`` characters on either side, on one line. show: what is
-    done with each text."""
+    """Places with what stands around them, on one line.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the texts.
+    texts : sequence of str
+        The documents.
+    places : Places
+        To show.
+    around : int
+        Characters on either side.
+    show : callable
+        What is done with each text; by default nothing.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns document, before, match, after; a row a place.
+    """
     document = places.documents(table)
     spans = zip(document.tolist(), table.start[places.first].tolist(), table.end[places.last].tolist(), strict=True)
     rows = [(d, *in_context(texts[d], a, e, around)) for d, a, e in spans]
@@ -164,7 +243,23 @@ def context_frame(
 
 
 def in_context(text: str, start: int, end: int, around: int) -> tuple[str, str, str]:
-    """What stands before characters start to end, there, and behind, each on one line of at most ``around``
-    characters on either side."""
+    """A match and what stands around it, each on one line.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    start : int
+        First character of the match.
+    end : int
+        The one behind its last.
+    around : int
+        Characters on either side at most.
+
+    Returns
+    -------
+    tuple of three str
+        Before, match, after.
+    """
     before, match, after = text[max(0, start - around) : start], text[start:end], text[end : end + around]
     return " ".join(before.split()), " ".join(match.split()), " ".join(after.split())

@@ -228,10 +228,19 @@ def _digest(texts: Iterable[str]) -> str:
 
 
 def whole_characters(text: str) -> tuple[str, int]:
-    """``text`` with each lone surrogate replaced by U+FFFD, and how many there were.
+    """A text without halves of characters.
 
-    JSON can spell half a character ("\\ud83d" alone); no encoding can write it, so it could never leave the
-    program.
+    JSON can spell half a character, by its code alone; no encoding can write it, so it could never leave the program.
+
+    Parameters
+    ----------
+    text : str
+        Any.
+
+    Returns
+    -------
+    tuple of str and int
+        With each lone surrogate replaced by U+FFFD, and how many there were.
     """
     if text.isascii():
         return text, 0

@@ -139,13 +139,33 @@ def index_kgrams(
     folder: str | None = None,
     watch: Watch | None = None,
 ) -> KGramIndex:
-    """Index all K-grams of up to ``max_gram`` words.
+    """Index all K-grams of up to ``max_gram`` words. Θ(Kn) expected time, by hashing
+    (:mod:`~cflengine.text.numbering`).
 
-    tokens: int32 (n,), ids >= 0; doc_ptr: int64 (N+1,). Θ(Kn) expected time, by hashing
-    (:mod:`~cflengine.text.numbering`). on_disk: ``gram_of`` lies in a file of ``folder``
-    (:func:`~cflengine.engine.mapped.mapped_array`). watch: told of the passes done, asked whether to go on.
-    Raises ValueError if max_gram is not in 1 .. 32, if a token id is negative, or if there are more than
-    2**31 - 1 pointers.
+    Parameters
+    ----------
+    tokens : int32 ndarray (n,)
+        Ids, at least 0.
+    doc_ptr : int64 ndarray (N+1,)
+        Where documents begin.
+    max_gram : int
+        K, 1 to 32.
+    on_disk : bool
+        Whether ``gram_of`` lies in a file (:func:`~cflengine.engine.mapped.mapped_array`).
+    folder : str, optional
+        Of that file.
+    watch : Watch, optional
+        Told of the passes done, asked whether to go on.
+
+    Returns
+    -------
+    KGramIndex
+        K-grams numbered by length, then from the most frequent to the rarest.
+
+    Raises
+    ------
+    InputError
+        If ``max_gram`` is out of bounds, if a token id is negative, or if there are more than 2**31 - 1 pointers.
     """
     if not isinstance(max_gram, (int, np.integer)) or not 1 <= max_gram <= MAX_GRAM:
         raise InputError(f"max_gram must be an integer from 1 to {MAX_GRAM}, not {max_gram!r}.")
@@ -175,8 +195,22 @@ def index_kgrams(
 
 
 def index_by_sorting(tokens: np.ndarray, doc_ptr: np.ndarray, max_gram: int) -> KGramIndex:
-    """The same index as :func:`index_kgrams` makes, without compiled code: several times as
-    slow, but at once there. tokens: int32 (n,); doc_ptr: int64 (N+1,)."""
+    """The same index as :func:`index_kgrams` makes, without compiled code: several times as slow, but at once there.
+
+    Parameters
+    ----------
+    tokens : int32 ndarray (n,)
+        Ids, at least 0.
+    doc_ptr : int64 ndarray (N+1,)
+        Where documents begin.
+    max_gram : int
+        K.
+
+    Returns
+    -------
+    KGramIndex
+        K-grams numbered by length, then from the most frequent to the rarest.
+    """
     gram_of, lengths = sorted_grams(tokens, doc_ptr, max_gram)
     first = first_places(np.arange(len(lengths)), gram_of, len(lengths))
     counts = np.bincount(gram_of[gram_of >= 0], minlength=len(lengths))

@@ -22,10 +22,21 @@ UNITS = ("sentence", "clause", "paragraph", "document")
 
 
 def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
-    """Spans of the sentences of ``text``: int32 (S, 2), offsets in code points, white space trimmed.
+    """Where the sentences of a text are.
 
-    Sentences are in order, do not overlap, and together hold every character of the text that is not white
-    space. ``language`` is an ISO 639-1 code; sentencex falls back to a related language for rare ones.
+    Sentences are in order, do not overlap, and together hold every character of the text that is not white space.
+
+    Parameters
+    ----------
+    text : str
+        A document.
+    language : str
+        An ISO 639-1 code; sentencex falls back to a related language for rare ones.
+
+    Returns
+    -------
+    int32 ndarray (S, 2)
+        Offsets in code points, white space trimmed.
     """
     from sentencex import get_sentence_boundaries
 
@@ -38,10 +49,22 @@ def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
 
 
 def unit_spans(text: str, unit: str = "sentence", *, language: str = "en") -> np.ndarray:
-    """Spans of the parts of ``text``, as :func:`sentence_spans` answers: int32 (S, 2).
+    """Where the parts of a text are.
 
-    unit: one of :data:`UNITS`: sentences; clauses, which are sentences cut after commas, semicolons, colons and at
-    dashes; paragraphs, between blank lines; or the document, one span unless it is blank.
+    Parameters
+    ----------
+    text : str
+        A document.
+    unit : str
+        One of :data:`UNITS`: sentences; clauses, which are sentences cut after commas, semicolons, colons and at
+        dashes; paragraphs, between blank lines; or the document, one span unless it is blank.
+    language : str
+        An ISO 639-1 code, for sentences and clauses.
+
+    Returns
+    -------
+    int32 ndarray (S, 2)
+        Offsets in code points, white space trimmed.
     """
     if unit == "sentence":
         return sentence_spans(text, language=language)

@@ -70,7 +70,25 @@ KNOWN_PATTERNS = frozenset(
 
 
 def preset_pattern(name: str, *, punctuation: bool = True) -> str:
-    """The pattern of a preset. Raises ValueError for a name that is none, or for a dictionary that is not installed."""
+    """The pattern of a preset.
+
+    Parameters
+    ----------
+    name : str
+        A key of PRESETS.
+    punctuation : bool
+        Whether punctuation marks are tokens.
+
+    Returns
+    -------
+    str
+        A regular expression, or the name of a dictionary.
+
+    Raises
+    ------
+    InputError
+        For a name that is none, or for a dictionary that is not installed.
+    """
     check_choice(name, "tokens", PRESETS)
     if name == DICTIONARY:
         check_dictionary()

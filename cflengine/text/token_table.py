@@ -50,7 +50,18 @@ _HIDDEN = re.compile("[\ud800-\udfff\\s]")
 
 
 def printable(form: str) -> str:
-    """A token's form as it can be printed on one line: white space in it made visible, lone surrogates replaced."""
+    """A token's form as it can be printed on one line.
+
+    Parameters
+    ----------
+    form : str
+        Of a token.
+
+    Returns
+    -------
+    str
+        White space in it made visible, lone surrogates replaced.
+    """
     if form.isalnum() or _HIDDEN.search(form) is None:
         return form
     return _HIDDEN.sub(lambda match: "␣" if match[0].isspace() else "\ufffd", form.translate(_SHOWN))
@@ -106,8 +117,23 @@ class TokenTable:
 
 
 def check_pattern(pattern: str) -> str:
-    """A token pattern, or the name of a dictionary, as it is. InputError for one that does not compile, that is out of
-    bounds, or that matches the empty string."""
+    """A token pattern, or the name of a dictionary, as it is.
+
+    Parameters
+    ----------
+    pattern : str
+        A regular expression.
+
+    Returns
+    -------
+    str
+        The same.
+
+    Raises
+    ------
+    InputError
+        For one that does not compile, that is out of bounds, or that matches the empty string.
+    """
     if not isinstance(pattern, str):
         raise InputError(f"token_pattern must be a string, not {pattern!r}.")
     if is_dictionary(pattern):
@@ -141,7 +167,26 @@ def plain_tokens(
     sentence_borders: bool = False,
     watch: Watch | None = None,
 ) -> TokenTable:
-    """What :class:`~cflengine.text.tokens.Tokenizer` finds, in plain Python."""
+    """What :class:`~cflengine.text.tokens.Tokenizer` finds, in plain Python.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+    pattern : str
+        What a token is.
+    lowercase : bool
+        Whether letters are made small.
+    sentence_borders : bool
+        Whether the table knows where sentences begin.
+    watch : Watch, optional
+        Told of the documents that are done.
+
+    Returns
+    -------
+    TokenTable
+        Tokens, vocabulary, and where they stand.
+    """
     table = find_tokens(texts, pattern, watch)
     table = lowercased(table) if lowercase else table
     return with_sentence_borders(table, texts) if sentence_borders else table

@@ -20,8 +20,8 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import Watch
 from cflengine.plq.certificate import FEASIBLE
+from cflengine.text.reading.budget import reading_watched
 from cflengine.text.reading.delimited import long_fields
-from cflengine.text.reading.sources import reading_watched
 
 PROOF, MODEL = "proof.npz", "model.cflm"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less

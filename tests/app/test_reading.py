@@ -25,7 +25,7 @@ def slow(monkeypatch):
         return read_it(path, **options)
 
     def reading_stopped() -> bool:
-        from cflengine.text.reading.sources import ask_watch
+        from cflengine.text.reading.budget import ask_watch
 
         ask_watch()
         return False

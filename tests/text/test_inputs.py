@@ -13,7 +13,7 @@ from cflengine import CorpusError, read_corpus, read_input
 from cflengine.engine.checks import MissingPackageError
 from cflengine.engine.progress import Watch
 from cflengine.text.reading import inputs
-from cflengine.text.reading.sources import reading_watched
+from cflengine.text.reading.budget import reading_watched
 
 FIRST = "text,stars\nDas Haus brennt,1\n,2\nDer Hof brennt,3\n"
 SECOND = "stars,place,text\n4,Kiel,Die Stadt brennt\n5,Ulm,\n6,Bonn,Das Land brennt\n"

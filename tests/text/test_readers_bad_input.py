@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cflengine.text.corpus import Corpus, CorpusError
-from cflengine.text.reading import sources
+from cflengine.text.reading import budget
 from cflengine.text.reading.readers import preview_corpus, read_corpus
 
 
@@ -233,8 +233,8 @@ def test_bombs_are_stopped_while_unpacking(monkeypatch):
     many = zip_bytes({f"{i}.txt": zeros[:300_000] for i in range(4)})
     with pytest.raises(CorpusError, match="holds more than 1 MB"):
         read_corpus(many, name="a.zip", max_bytes=1 << 20)
-    monkeypatch.setattr(sources, "RATIO_APPLIES_FROM", 1 << 20)
-    monkeypatch.setattr(sources, "MAX_RATIO", 100)
+    monkeypatch.setattr(budget, "RATIO_APPLIES_FROM", 1 << 20)
+    monkeypatch.setattr(budget, "MAX_RATIO", 100)
     for data, name in ((zip_bytes({"a.txt": zeros}), "a.zip"), (gzip.compress(zeros), "a.txt.gz")):
         with pytest.raises(CorpusError, match="compression bomb"):
             read_corpus(data, name=name)

@@ -145,8 +145,30 @@ class Passages:
 
 
 def repeated_passages(table: TokenTable, least: int = 12, *, poll: Poll = lambda: True) -> Passages:
-    """Passages of at least ``least`` tokens (SHORTEST or more). Θ(n log n), plain numpy. Every such sequence that an
-    earlier document has is in one of them. Raises Stopped."""
+    """Passages that stand several times. Θ(n log n), plain numpy. Every such sequence that an earlier document has is
+    in one of them.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the corpus.
+    least : int
+        Tokens of a passage, SHORTEST or more.
+    poll : callable
+        Says False to stop.
+
+    Returns
+    -------
+    Passages
+        The passages, and their places.
+
+    Raises
+    ------
+    InputError
+        For fewer tokens.
+    Stopped
+        Once ``poll`` says False.
+    """
     if least < SHORTEST:
         raise InputError(f"passages have at least {SHORTEST} words, not {least}.")
     tokens, doc_ptr = table.tokens, table.doc_ptr
@@ -239,10 +261,28 @@ def _groups(tokens: np.ndarray, start: np.ndarray, length: np.ndarray) -> np.nda
 def cost_given_others(
     table: TokenTable, index: KGramIndex, cover: np.ndarray, lam: float, cost: np.ndarray
 ) -> np.ndarray:
-    """float64 (N,): what every document of the table costs when all others' dictionary is there.
+    """What every document costs when all others' dictionary is there.
 
-    cover: uint8 (n,), the solution; cost: float64 (G,), c(s) of the index's K-grams. A K-gram that a pointer of another
-    document stands for costs λ a use; any other λ + c, a single word too. A document without tokens costs 0.
+    A K-gram that a pointer of another document stands for costs λ a use; any other λ + c, a single word too. A document
+    without tokens costs 0.
+
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the corpus.
+    index : KGramIndex
+        Its K-grams.
+    cover : uint8 ndarray (n,)
+        The solution.
+    lam : float
+        λ.
+    cost : float64 ndarray (G,)
+        c(s) of the index's K-grams.
+
+    Returns
+    -------
+    float64 ndarray (N,)
+        One of each document.
     """
     document = np.repeat(np.arange(table.n_documents, dtype=np.int32), np.diff(table.doc_ptr))
     only = _only_user(index, cover, document)
@@ -278,7 +318,20 @@ def _only_user(index: KGramIndex, cover: np.ndarray, document: np.ndarray) -> np
 
 
 def without_passages(text: str, spans: list[tuple[int, int]]) -> str:
-    """A text without some of its characters (start, end), in order; what is cut out leaves a blank."""
+    """A text without some of its characters; what is cut out leaves a blank.
+
+    Parameters
+    ----------
+    text : str
+        A document.
+    spans : list of (int, int)
+        Start and end, in order.
+
+    Returns
+    -------
+    str
+        The rest.
+    """
     parts, at = [], 0
     for a, e in spans:
         parts.append(text[at:a].rstrip(" \t"))

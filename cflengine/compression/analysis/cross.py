@@ -77,8 +77,40 @@ def cross_compress(
 ) -> CrossCost:
     """Compress every group, and encode every other with its dictionary.
 
-    table: all documents; group: int64 (N,), −1 for a document that does not take part; names: of the groups. Raises
-    ValueError for a group without a word, MemoryLimitError, and Stopped once ``poll`` says False.
+    Parameters
+    ----------
+    table : TokenTable
+        All documents.
+    group : int64 ndarray (N,)
+        −1 for a document that does not take part.
+    names : sequence of str
+        Of the groups.
+    lam : float
+        λ.
+    max_gram : int
+        K.
+    settings : GuidedSettings
+        The solver's.
+    listeners : sequence of callables
+        Told of every event of the solver.
+    on_group : callable
+        Told of the number of each group that is begun.
+    poll : callable
+        Says False to stop.
+
+    Returns
+    -------
+    CrossCost
+        What each group costs in each dictionary.
+
+    Raises
+    ------
+    InputError
+        For a group without a word.
+    MemoryLimitError
+        Before any work, if it does not fit.
+    Stopped
+        Once ``poll`` says False.
     """
     tables = [part_of(table, np.flatnonzero(group == number)) for number in range(len(names))]
     empty = [name for name, part in zip(names, tables, strict=True) if not part.n_tokens]

@@ -38,10 +38,27 @@ def encode_with_vocabulary(
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """The corpus encoded with a given dictionary and single words, the dictionary pruned until no gain.
 
-    grams: bool or uint8 (G,), the dictionary. Returns cover, uint8 (n,), the pointers (bit k-1 of cover[i]: that of
-    length k at token i); the objective of (1) there; used, uint8 (G,), the K-grams in use. Every token is covered, and
-    single words alone never cost less. Deterministic for any number of threads.
-    Raises ValueError if ``grams`` has another shape or dtype.
+    Every token is covered, and single words alone never cost less. Deterministic for any number of threads.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    grams : bool or uint8 ndarray (G,)
+        The dictionary.
+
+    Returns
+    -------
+    tuple of three
+        cover, uint8 (n,), the pointers (bit k-1 of cover[i]: that of length k at token i); the objective of (1) there;
+        used, uint8 (G,), the K-grams in use.
+
+    Raises
+    ------
+    InputError
+        If ``grams`` has another shape or dtype.
     """
     grams = np.asarray(grams)
     if grams.shape != (index.n_grams,) or grams.dtype not in (np.bool_, np.uint8):
@@ -76,12 +93,29 @@ def _prune(coder: Coder, cover: np.ndarray, allowed: np.ndarray) -> tuple[np.nda
 def match_vocabulary(
     table: TokenTable, index: KGramIndex, phrases: Iterable[str], tokenizer: Tokenizer
 ) -> tuple[np.ndarray, list[str]]:
-    """Which K-grams of the index a list of phrases names.
+    """Which K-grams of the index a list of phrases names. Θ(Kn).
 
-    table: the corpus's tokens, index: their K-grams; a phrase is cut into words by ``tokenizer``, which must be the
-    corpus's own. Returns uint8 (G,), a flag for each K-gram named, and the phrases that name none, in order, each once:
-    they do not occur in the corpus, have more than K words, or none at all. Θ(Kn).
-    Raises TypeError if ``phrases`` is one string or one of them is not a string.
+    Parameters
+    ----------
+    table : TokenTable
+        Tokens of the corpus.
+    index : KGramIndex
+        Their K-grams.
+    phrases : iterable of str
+        The list.
+    tokenizer : Tokenizer
+        What cuts a phrase into words; it must be the corpus's own.
+
+    Returns
+    -------
+    tuple of uint8 ndarray (G,) and list of str
+        A flag for each K-gram named, and the phrases that name none, in order, each once: they do not occur in the
+        corpus, have more than K words, or none at all.
+
+    Raises
+    ------
+    TypeError
+        If ``phrases`` is one string or one of them is not a string.
     """
     if isinstance(phrases, str | bytes):
         raise TypeError("phrases must be a sequence of strings, not one string.")
@@ -97,10 +131,22 @@ def match_vocabulary(
 
 
 def match_sequences(index: KGramIndex, tokens: np.ndarray, ptr: np.ndarray) -> np.ndarray:
-    """int32 (P,): the K-gram that each of P token sequences is, -1 where it is none of the index.
+    """The K-gram that each of some token sequences is. Θ(Kn): the sequences go into a hash table, which is asked at
+    every position.
 
-    tokens: int32, token ids as in the index, -1 for a word the corpus lacks; ptr: int64 (P+1,), sequence p is
-    tokens[ptr[p]:ptr[p+1]]. Θ(Kn): the sequences go into a hash table, which is asked at every position.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    tokens : int32 ndarray
+        Ids as in the index, −1 for a word the corpus lacks.
+    ptr : int64 ndarray (P+1,)
+        Sequence p is tokens[ptr[p]:ptr[p+1]].
+
+    Returns
+    -------
+    int32 ndarray (P,)
+        −1 where it is none of the index.
     """
     tokens, ptr = np.ascontiguousarray(tokens, dtype=np.int32), np.ascontiguousarray(ptr, dtype=np.int64)
     lengths = np.diff(ptr)

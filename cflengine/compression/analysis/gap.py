@@ -91,7 +91,18 @@ class GapAttribution:
 
 
 def gap_of(model: Any) -> GapAttribution:
-    """:func:`attribute_gap` of a fitted :class:`~cflengine.CompressiveFeatures`."""
+    """:func:`attribute_gap` of a model.
+
+    Parameters
+    ----------
+    model : CompressiveFeatures
+        Fitted.
+
+    Returns
+    -------
+    GapAttribution
+        Terms that add up to the gap.
+    """
     return attribute_gap(model.result_, model.index_, model.costs_at(float(model.lam)), model.table_.doc_ptr)
 
 
@@ -108,8 +119,13 @@ def attribute_gap(
         The K-grams of the corpus.
     costs : StorageCosts
         What the result was solved for.
-    doc_ptr : ndarray
-        (N+1,) int64, the borders of documents.
+    doc_ptr : int64 ndarray (N+1,)
+        The borders of documents.
+
+    Returns
+    -------
+    GapAttribution
+        Terms that add up to the gap.
     """
     lifts = np.zeros(0)
     if result.branchings:

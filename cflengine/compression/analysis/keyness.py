@@ -21,21 +21,29 @@ from cflengine.engine.checks import InputError
 
 
 def keyness(counts: sparse.csr_matrix, group: np.ndarray, sizes: np.ndarray, number: int) -> pd.DataFrame:
-    """A row a phrase, in the order of the columns.
+    """How much more often a group has each phrase than all others.
 
     Parameters
     ----------
-    counts : CSR (N, D), how often each document has each phrase.
-    group : int64 (N,), the group of each document, −1 for one that does not take part.
-    sizes : int64 (N,), words of each document.
-    number : the group that is held against all others.
+    counts : CSR matrix (N, D)
+        How often each document has each phrase.
+    group : int64 ndarray (N,)
+        The group of each document, −1 for one that does not take part.
+    sizes : int64 ndarray (N,)
+        Words of each document.
+    number : int
+        The group that is held against all others.
 
     Returns
     -------
-    DataFrame with count, others, per_million, others_per_million, g2 (signed: negative where the phrase is rarer here),
-    log_ratio, p, documents (of the group, that have it), spread.
+    pandas.DataFrame
+        A row a phrase, in the order of the columns: count, others, per_million, others_per_million, g2 (signed:
+        negative where the phrase is rarer here), log_ratio, p, documents (of the group, that have it), spread.
 
-    Raises ValueError where the group, or the rest, has no word.
+    Raises
+    ------
+    InputError
+        Where the group, or the rest, has no word.
     """
     own, rest = group == number, (group >= 0) & (group != number)
     n, m = float(sizes[own].sum()), float(sizes[rest].sum())

@@ -89,10 +89,27 @@ class GramExplanation:
 
 
 def ledger(index: KGramIndex, costs: StorageCosts, cover: np.ndarray) -> GramLedger:
-    """The ledger of a solution whose ``cover`` is the cheapest encoding with its own dictionary, as every result's
-    are. Θ(K²n) time; about 9 bytes a token and 4 for each occurrence of a K-gram of the dictionary.
+    """What every K-gram of a dictionary costs and saves. Θ(K²n) time; about 9 bytes a token and 4 for each occurrence
+    of a K-gram of the dictionary.
 
-    Raises ValueError for cover that leave a token uncovered or are not the cheapest.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    cover : unsigned ndarray (n,)
+        A solution that is the cheapest encoding with its own dictionary, as every result's is.
+
+    Returns
+    -------
+    GramLedger
+        A row a K-gram of the dictionary.
+
+    Raises
+    ------
+    InputError
+        For a cover that leaves a token uncovered or is not the cheapest.
     """
     objective, covered, _, used = binary_solution(cover, index.gram_of, costs)
     gram = np.flatnonzero(used).astype(np.int32)
@@ -147,10 +164,29 @@ def _ranges(work: np.ndarray) -> list[tuple[int, int]]:
 
 
 def explain(index: KGramIndex, costs: StorageCosts, cover: np.ndarray, gram: int) -> GramExplanation:
-    """Everything about one K-gram in a solution (``cover`` as for :func:`ledger`), by re-encoding the documents that
-    it concerns: Θ(Kn), without any search.
+    """Everything about one K-gram in a solution, by re-encoding the documents that it concerns: Θ(Kn), without any
+    search.
 
-    Raises ValueError for a number that is no K-gram's.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    cover : unsigned ndarray (n,)
+        The solution, as for :func:`ledger`.
+    gram : int
+        The K-gram's number.
+
+    Returns
+    -------
+    GramExplanation
+        What it saves, and what takes its place.
+
+    Raises
+    ------
+    InputError
+        For a number that is no K-gram's.
     """
     if not 0 <= gram < index.n_grams:
         raise InputError(f"gram must be the number of a K-gram, 0 to {index.n_grams - 1}, not {gram!r}.")

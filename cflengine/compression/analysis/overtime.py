@@ -31,8 +31,25 @@ class Periods:
 
 
 def periods_of(values: pd.Series, unit: str) -> Periods:
-    """Periods of a column of dates, or of years as whole numbers. unit: "year", "month" or "day". Raises InputError for
-    a column that is neither, without a value, or of more than 5,000 periods."""
+    """Periods of a column of dates, or of years as whole numbers.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        The column.
+    unit : {"year", "month", "day"}
+        How long a period is.
+
+    Returns
+    -------
+    Periods
+        The period of each document.
+
+    Raises
+    ------
+    InputError
+        For a column that is neither, without a value, or of more than 5,000 periods.
+    """
     known = values.notna().to_numpy()
     if not known.any():
         raise InputError("the column has no date.")
@@ -61,10 +78,22 @@ def _check_number(count: int) -> None:
 
 
 def rates(places: np.ndarray, sizes: np.ndarray, periods: Periods) -> pd.DataFrame:
-    """A row a period: period, documents, words, count, rate and its interval (low, high; 95 %), of a million words.
+    """How often a phrase stands in a million words, by period.
 
-    places: (N,), how often each document has the phrase, or any sum over its words; sizes: int64 (N,), their words. NaN
-    for a period without words, and no interval where it has one document.
+    Parameters
+    ----------
+    places : ndarray (N,)
+        How often each document has the phrase, or any sum over its words.
+    sizes : int64 ndarray (N,)
+        Words of each document.
+    periods : Periods
+        That of each document.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a period: period, documents, words, count, rate and its interval (low, high; 95 %). NaN for a period
+        without words, and no interval where it has one document.
     """
     used = periods.number >= 0
     number, T = periods.number[used], len(periods.names)
@@ -89,14 +118,26 @@ def rates(places: np.ndarray, sizes: np.ndarray, periods: Periods) -> pd.DataFra
 
 
 def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, least: float = 0.0) -> pd.DataFrame:
-    """The strongest burst of each phrase that has one, the heaviest first: phrase (column of counts), first, last
-    (periods), weight, count (within the burst).
-
-    counts: CSR (N, D), places of each phrase in each document; sizes: int64 (N,), words; least: phrases that cannot
-    have a burst of this weight may be left out.
+    """The strongest burst of each phrase that has one, the heaviest first.
 
     A burst of a phrase with x places weighs x log 2 at most, and is one where it weighs more than a rise costs: most
     phrases stand too rarely. The others are looked at some at a time, so that memory does not grow with them.
+
+    Parameters
+    ----------
+    counts : CSR matrix (N, D)
+        Places of each phrase in each document.
+    sizes : int64 ndarray (N,)
+        Words of each document.
+    periods : Periods
+        That of each document.
+    least : float
+        Phrases that cannot have a burst of this weight may be left out.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns phrase (column of counts), first, last (periods), weight, count (within the burst).
     """
     used = np.flatnonzero(periods.number >= 0)
     T = len(periods.names)
@@ -120,8 +161,26 @@ def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, le
 def permuted_weight(
     counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, trials: int = 19, seed: int = 0
 ) -> float:
-    """The largest weight of any phrase's burst after the documents' periods are exchanged at random, ``trials`` times:
-    with 19 trials a heavier burst comes by chance in one corpus of twenty. 0 where nothing bursts."""
+    """The largest weight of any phrase's burst after the documents' periods are exchanged at random.
+
+    Parameters
+    ----------
+    counts : CSR matrix (N, D)
+        Places of each phrase in each document.
+    sizes : int64 ndarray (N,)
+        Words of each document.
+    periods : Periods
+        That of each document.
+    trials : int
+        How often; with 19, a heavier burst is reached at random in one corpus of twenty.
+    seed : int
+        Of the exchanges.
+
+    Returns
+    -------
+    float
+        0 where nothing bursts.
+    """
     used = np.flatnonzero(periods.number >= 0)
     rng, most = np.random.default_rng(seed), 0.0
     for _ in range(trials):

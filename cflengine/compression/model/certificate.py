@@ -98,9 +98,21 @@ class Excesses:
 
 
 def dual_bound(alpha: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> tuple[float, float]:
-    """The lower bound that the dual vector proves, and the τ it had to be shrunk by.
+    """The lower bound that a dual vector proves; Θ(Kn).
 
-    alpha: float (n,), negative entries are taken as 0; Θ(Kn).
+    Parameters
+    ----------
+    alpha : float ndarray (n,)
+        Prices of tokens; negative entries are taken as 0.
+    gram_of : int32 ndarray (K, n)
+        The K-gram of each pointer, −1 for none.
+    costs : StorageCosts
+        d and c.
+
+    Returns
+    -------
+    tuple of float and float
+        The bound, and the τ that the prices had to be shrunk by.
     """
     found = excesses_of(alpha, gram_of, costs)
     return shrunk(found.total, least_shrink(found.by_gram, found.ratio, costs.dictionary))

@@ -99,7 +99,23 @@ def _to_40_bits(values: np.ndarray) -> np.ndarray:
 
 
 def check_lam(lam: float) -> float:
-    """``lam`` as a float; ValueError unless it is a number from 0 to 10⁶."""
+    """λ as a float.
+
+    Parameters
+    ----------
+    lam : float
+        The pointer cost.
+
+    Returns
+    -------
+    float
+        The same.
+
+    Raises
+    ------
+    ValueError
+        Unless it is a number from 0 to 10⁶.
+    """
     if not isinstance(lam, Real) or isinstance(lam, bool):
         raise ValueError(f"lam (the pointer cost λ) must be a number, not {lam!r}.")
     if not 0 <= lam <= MAX_LAM:  # also false for NaN
@@ -117,8 +133,28 @@ def storage_costs(
 ) -> StorageCosts:
     """Costs with the defaults of the paper's experiments: d = λ, c(s) = number of words of s.
 
-    gram_of: int32 (K, n); lengths: int (G,); pointer_cost: None for λ, else an array (K,), by length, or (K, n), by
-    pointer; dictionary_cost: None, or an array (G,). Raises ValueError for other shapes, negative or NaN costs.
+    Parameters
+    ----------
+    gram_of : int32 ndarray (K, n)
+        The K-gram of each pointer, −1 for none.
+    lengths : int ndarray (G,)
+        Words of each K-gram.
+    lam : float
+        λ.
+    pointer_cost : ndarray (K,) or (K, n), optional
+        Instead of λ, by length or by pointer.
+    dictionary_cost : ndarray (G,), optional
+        Instead of the number of words.
+
+    Returns
+    -------
+    StorageCosts
+        d and c.
+
+    Raises
+    ------
+    ValueError
+        For other shapes, negative or NaN costs.
     """
     K, n = gram_of.shape
     by_length, extra = np.full(K, check_lam(lam)), np.empty((K, 0), dtype=np.float32)
@@ -189,7 +225,18 @@ def spectral_bound(max_gram: int) -> float:
 
 
 def coverage_matrix(gram_of: np.ndarray) -> sparse.csr_matrix:
-    """X as a sparse matrix (n, K·n), column k·n + i for pointer [k, i]; columns of non-pointers are empty."""
+    """X as a sparse matrix, column k·n + i for pointer [k, i]; columns of non-pointers are empty.
+
+    Parameters
+    ----------
+    gram_of : int32 ndarray (K, n)
+        The K-gram of each pointer, −1 for none.
+
+    Returns
+    -------
+    CSR matrix (n, K·n)
+        Ones.
+    """
     K, n = gram_of.shape
     rows, columns = [], []
     for k in range(K):
@@ -210,7 +257,22 @@ def group_maxima(w: np.ndarray, gram_of: np.ndarray, n_grams: int) -> np.ndarray
 
 
 def objective(w: np.ndarray, gram_of: np.ndarray, costs: StorageCosts) -> float:
-    """The value of (1) at w, binary or not (feasibility is not looked at)."""
+    """The value of (1) at w, binary or not (feasibility is not looked at).
+
+    Parameters
+    ----------
+    w : float64 ndarray (K, n)
+        Of each pointer.
+    gram_of : int32 ndarray (K, n)
+        The K-gram of each pointer, −1 for none.
+    costs : StorageCosts
+        d and c.
+
+    Returns
+    -------
+    float
+        dᵀw + Σ_s c(s) ‖w_J(s)‖∞.
+    """
     pointer = gram_of >= 0
     d = np.broadcast_to(costs.pointer_by_length[:, None], gram_of.shape)
     if costs.pointer_extra.size:

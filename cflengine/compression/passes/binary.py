@@ -22,7 +22,22 @@ LEAST_USES = 0.02  # of a K-gram, where prices are by use
 
 
 def count_uses(index: KGramIndex, cover: np.ndarray, dtype: type = np.int64) -> np.ndarray:
-    """(G,): how many pointers each K-gram has in a binary solution."""
+    """How many pointers each K-gram has in a binary solution.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams.
+    cover : unsigned ndarray (n,)
+        The solution.
+    dtype : type
+        Of the counts.
+
+    Returns
+    -------
+    ndarray (G,)
+        The counts.
+    """
     uses: np.ndarray = np.zeros(index.n_grams, dtype=dtype)
     kernels_encode.count_uses(index.gram_of, cover, uses)
     return uses

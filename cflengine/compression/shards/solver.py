@@ -66,10 +66,37 @@ def solve_sharded(
 ) -> CompressionResult:
     """Compress the indexed corpus, shard by shard. Deterministic for any number of threads.
 
-    ``lam`` only labels the events; known: solutions to begin from, as for
-    :class:`~cflengine.compression.solvers.guided.solver.GuidedSolver`, of which the last counts; watch: told of the
-    shards that are made, and asked whether to go on. Raises Stopped where it says no, InputError where the scratch
-    folder cannot be written to, or is full.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    settings : ShardedSettings, optional
+        By default the usual ones.
+    listeners : iterable of callables
+        Told of every event; one that says False stops.
+    n_threads : int, optional
+        By default all cores.
+    lam : float
+        Only labels the events.
+    known : iterable of pairs
+        Solutions to begin from, as for :class:`~cflengine.compression.solvers.guided.solver.GuidedSolver`, of which the
+        last counts.
+    watch : Watch, optional
+        Told of the shards that are made, and asked whether to go on.
+
+    Returns
+    -------
+    CompressionResult
+        Certified.
+
+    Raises
+    ------
+    Stopped
+        Where ``watch`` says no.
+    InputError
+        Where the scratch folder cannot be written to, or is full.
     """
     settings = settings or ShardedSettings()
     cuts = cut_into_parts(index.doc_ptr, settings.shards)

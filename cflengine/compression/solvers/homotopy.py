@@ -139,7 +139,28 @@ def solve_homotopy(
     n_threads: int | None = None,
     lam: float = NAN,
 ) -> CompressionResult:
-    """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
+    """Compress the indexed corpus by the homotopy of §3. Deterministic for any number of threads.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    settings : HomotopySettings, optional
+        By default the usual ones.
+    listeners : iterable of callables
+        Told of every event; one that says False stops.
+    n_threads : int, optional
+        By default all cores.
+    lam : float
+        Only labels the events.
+
+    Returns
+    -------
+    CompressionResult
+        Certified.
+    """
     settings = settings or HomotopySettings()
     with threads(n_threads, index.gram_of.size):
         return _Homotopy(Problem(index, costs), settings, listeners, lam).run()

@@ -58,7 +58,20 @@ class PathPoint:
 
 
 def pointers_by_length(cover: np.ndarray, max_gram: int) -> np.ndarray:
-    """int64 (K,): how many of the marked pointers have 1 .. K words."""
+    """How many of the pointers have 1 .. K words.
+
+    Parameters
+    ----------
+    cover : unsigned ndarray (n,)
+        The pointers.
+    max_gram : int
+        K.
+
+    Returns
+    -------
+    int64 ndarray (K,)
+        The counts.
+    """
     return np.array([np.count_nonzero(cover >> k & 1) for k in range(max_gram)], dtype=np.int64)
 
 
@@ -106,8 +119,26 @@ class CompressionPath(Sequence[PathPoint]):
 
 
 def nearest_lam(lams: Sequence[float], lam: float) -> float:
-    """The one of ``lams``, which rise, that is ``lam``, else the nearest in ratio; 0 is near to what is nearer to it
-    than to any other. ValueError for what is no λ."""
+    """The λ of a path that is the wanted one, else the nearest in ratio; 0 is near to what is nearer to it than to any
+    other.
+
+    Parameters
+    ----------
+    lams : sequence of float
+        They rise.
+    lam : float
+        The wanted one.
+
+    Returns
+    -------
+    float
+        One of ``lams``.
+
+    Raises
+    ------
+    ValueError
+        For what is no λ.
+    """
     positive = [other for other in lams if other > 0]
     if check_lam(lam) == 0 or not positive or (lams[0] == 0 and lam < positive[0] / 2):
         return lams[0]
@@ -115,7 +146,27 @@ def nearest_lam(lams: Sequence[float], lam: float) -> float:
 
 
 def path_lams(first: float, last: float, count: int) -> list[float]:
-    """``count`` values from ``first`` to ``last``, evenly spaced in ratio. ValueError for λ ≤ 0 or count < 1."""
+    """λ that are evenly spaced in ratio.
+
+    Parameters
+    ----------
+    first : float
+        The least, above 0.
+    last : float
+        The largest.
+    count : int
+        How many, at least 1.
+
+    Returns
+    -------
+    list of float
+        They rise.
+
+    Raises
+    ------
+    InputError
+        For λ ≤ 0 or ``count`` < 1.
+    """
     if not 0 < first <= last or count < 1:
         raise InputError("a path goes from a λ above 0 to one that is not smaller, in at least one step.")
     return np.geomspace(check_lam(first), check_lam(last), count).round(12).tolist()
@@ -132,12 +183,39 @@ def solve_path(
     solver: GuidedSolver | None = None,
     known: Iterable[PathPoint] = (),
 ) -> CompressionPath:
-    """Solve for every λ in ``lams``; a listener that says stop ends the path, and what is there is returned.
+    """Solve for every λ; a listener that says stop ends the path, and what is there is returned.
 
-    costs_at: λ to costs, None for the paper's. solver: one that is warm already, and is left warm at the lowest λ.
-    known: points that are there already, which the others start from; one good enough for ``settings`` is not solved
-    again.
-    Raises ValueError for no λ at all or one out of range.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    lams : iterable of float
+        The λ.
+    settings : GuidedSettings, optional
+        By default the usual ones.
+    costs_at : callable, optional
+        From λ to costs; by default the paper's.
+    listeners : sequence of callables
+        Told of every event; one that says False stops.
+    n_threads : int, optional
+        By default all cores.
+    solver : GuidedSolver, optional
+        One that is warm already, and is left warm at the lowest λ.
+    known : iterable of PathPoint
+        Points that are there already, which the others start from; one good enough for ``settings`` is not solved
+        again.
+
+    Returns
+    -------
+    CompressionPath
+        A point a λ.
+
+    Raises
+    ------
+    InputError
+        For no λ at all.
+    ValueError
+        For one out of range.
     """
     order = sorted({check_lam(lam) for lam in lams})
     if not order:

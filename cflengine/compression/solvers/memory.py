@@ -78,8 +78,22 @@ def sharded_bytes(
 
 
 def enough_shards(n_tokens: int, max_gram: int, longest: int) -> tuple[int, int] | None:
-    """The fewest shards, waiting on disk, in which a corpus fits into memory, and the bytes that these take; None where
-    no number is enough. longest: tokens of the longest document."""
+    """The fewest shards, waiting on disk, in which a corpus fits into memory.
+
+    Parameters
+    ----------
+    n_tokens : int
+        Of the corpus.
+    max_gram : int
+        K.
+    longest : int
+        Tokens of the longest document.
+
+    Returns
+    -------
+    tuple of int and int, or None
+        Shards, and the bytes that these take; None where no number is enough.
+    """
     for n in _SHARDS_TRIED:
         needed = sharded_bytes(n_tokens, max_gram, n, grams_per_token=_rate(max_gram), longest=longest)
         if fits(needed):
@@ -88,7 +102,24 @@ def enough_shards(n_tokens: int, max_gram: int, longest: int) -> tuple[int, int]
 
 
 def needed_bytes(n_tokens: int, max_gram: int, longest: int, solver: str) -> int:
-    """What a solve in one piece takes of a corpus whose K-grams have not been counted yet."""
+    """What a solve in one piece takes of a corpus whose K-grams have not been counted yet.
+
+    Parameters
+    ----------
+    n_tokens : int
+        Of the corpus.
+    max_gram : int
+        K.
+    longest : int
+        Tokens of the longest document.
+    solver : str
+        Its name.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     return state_bytes(n_tokens, max_gram, solver, grams_per_token=_rate(max_gram), longest=longest)
 
 

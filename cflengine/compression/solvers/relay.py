@@ -81,7 +81,29 @@ def solve_relay(
     n_threads: int | None = None,
     lam: float = NAN,
 ) -> CompressionResult:
-    """Compress the indexed corpus. ``lam`` only labels the events. Deterministic for any number of threads."""
+    """Compress the indexed corpus by the homotopy, then from its solution by the guided solver. Deterministic for any
+    number of threads.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams of the corpus.
+    costs : StorageCosts
+        d and c.
+    settings : RelaySettings, optional
+        By default the usual ones.
+    listeners : iterable of callables
+        Told of every event; one that says False stops.
+    n_threads : int, optional
+        By default all cores.
+    lam : float
+        Only labels the events.
+
+    Returns
+    -------
+    CompressionResult
+        Certified.
+    """
     settings = settings or RelaySettings()
     progress = Progress(listeners, time_limit=settings.time_limit)
     part = EventForwarder(progress)
@@ -108,5 +130,18 @@ def solve_relay(
 
 
 def estimated_seconds(n_pointers: int, solver: str) -> float:
-    """About how long "homotopy" takes to its end, or "guided" and "sharded" to a proved hundredth."""
+    """About how long a solver takes: "homotopy" to its end, "guided" and "sharded" to a proved hundredth.
+
+    Parameters
+    ----------
+    n_pointers : int
+        Of the corpus.
+    solver : str
+        Its name.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     return max(0.5, _SECONDS[solver] * n_pointers / 1e6)

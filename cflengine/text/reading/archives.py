@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import IO
 
 from cflengine.text.corpus import CorpusError, reason_of, whole_characters
-from cflengine.text.reading.sources import TABLE_FORMATS, Blob, Budget, Meter, format_of_name
+from cflengine.text.reading.budget import Budget
+from cflengine.text.reading.sources import TABLE_FORMATS, Blob, Meter, format_of_name
 
 MAX_MEMBERS = 200_000
 MOST_LEVELS = 4  # of folders that become columns

@@ -71,8 +71,18 @@ def read_dates(values: Sequence[str | None]) -> Dates:
 
 
 def count_dates(values: pd.Series) -> tuple[int, int]:
-    """How many values look like dates, and how many there are but for those that say that one is missing; 0 of both
-    where the first ones tell of no date."""
+    """How many values look like dates, of how many that there are.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        A column.
+
+    Returns
+    -------
+    tuple of int and int
+        Those that do, and all but those that say that one is missing; 0 of both where the first ones tell of no date.
+    """
     present = [value for value in values if isinstance(value, str) and not _is_missing(value)]
     if not any(map(_shape, present[:_LOOKED])):
         return 0, 0

@@ -101,7 +101,22 @@ class Decoding:
 def initial_decoding(head: bytes, encoding: str | None = None) -> Decoding:
     """The decoding to try first: the stated one, that of a byte order mark, or strict UTF-8.
 
-    Raises CorpusError if ``encoding`` is not the name of a text encoding.
+    Parameters
+    ----------
+    head : bytes
+        The first of the file.
+    encoding : str, optional
+        The stated one.
+
+    Returns
+    -------
+    Decoding
+        What to read it as.
+
+    Raises
+    ------
+    CorpusError
+        If ``encoding`` is not the name of a text encoding.
     """
     if encoding is None:
         return marked_decoding(head) or _escaped_decoding(head) or Decoding()
@@ -138,10 +153,19 @@ def marked_decoding(head: bytes) -> Decoding | None:
 def detect(chunks: Iterable[bytes]) -> Decoding:
     """A lenient decoding for bytes that are not UTF-8 throughout.
 
-    Text in which valid multi-byte UTF-8 outweighs the invalid bytes is damaged UTF-8, not another encoding:
-    in a legacy encoding such sequences are rare accidents. Otherwise charset-normalizer judges; windows-1252
-    is preferred where it does about as well as the best, since its neighbours differ in a few letters that
-    short samples lack.
+    Text in which valid multi-byte UTF-8 outweighs the invalid bytes is damaged UTF-8, not another encoding: in a legacy
+    encoding such sequences are rare accidents. Otherwise charset-normalizer judges; windows-1252 is preferred where it
+    does about as well as the best, since its neighbours differ in a few letters that short samples lack.
+
+    Parameters
+    ----------
+    chunks : iterable of bytes
+        Of the file, in order.
+
+    Returns
+    -------
+    Decoding
+        What to read it as, and what to say of that.
     """
     evidence = _evidence(chunks)
     as_utf8 = evidence.decode("utf-8", errors="surrogateescape")

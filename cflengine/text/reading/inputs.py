@@ -33,10 +33,10 @@ from cflengine.text.corpus import (
     reason_of,
     whole_characters,
 )
+from cflengine.text.reading.budget import tell_watch
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.newsgroups import load_newsgroups
 from cflengine.text.reading.readers import read_corpus
-from cflengine.text.reading.sources import tell_watch
 from cflengine.text.stored import GrowingTexts
 
 SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
@@ -45,12 +45,11 @@ _CHANGES = ("size", "mtime", "created", "ETag", "etag", "LastModified", "last_mo
 
 
 def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: Any) -> Corpus:
-    """What the INPUT of a command names: files and folders (see :func:`~cflengine.text.reading.readers.read_corpus`,
-    which ``how`` is for), patterns such as ``posts/*.csv``, addresses such as ``s3://bucket/posts/*.csv``, or "sample"
-    or "20newsgroups" where no file is called that.
+    """What the INPUT of a command names.
 
-    Raises CorpusError for everything that is wrong with them, in one sentence, and MissingPackageError where an address
-    needs a package that is not installed.
+    That is: files and folders (see :func:`~cflengine.text.reading.readers.read_corpus`), patterns such as
+    ``posts/*.csv``, addresses such as ``s3://bucket/posts/*.csv``, or "sample" or "20newsgroups" where no file is
+    called that.
 
     Parameters
     ----------
@@ -60,6 +59,18 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
         Stop at this many kept documents, None for all.
     **how : object
         As :func:`~cflengine.text.reading.readers.read_corpus` takes it.
+
+    Returns
+    -------
+    Corpus
+        The documents.
+
+    Raises
+    ------
+    CorpusError
+        For everything that is wrong with them, in one sentence.
+    MissingPackageError
+        Where an address needs a package that is not installed.
     """
     given = [source] if isinstance(source, str) else list(source)
     found = expanded(given)
@@ -86,8 +97,23 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
 
 
 def expanded(sources: Sequence[str]) -> list[str]:
-    """The inputs that names, patterns and addresses stand for. Raises CorpusError where one stands for none, or for one
-    that is there already."""
+    """The inputs that names, patterns and addresses stand for.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        As the command line names them.
+
+    Returns
+    -------
+    list of str
+        A name a file or folder.
+
+    Raises
+    ------
+    CorpusError
+        Where one stands for none, or for one that is there already.
+    """
     found: dict[str, str] = {}
     for source in sources:
         for name in _expanded(source):
@@ -240,7 +266,20 @@ def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
 
 
 def repeated(digests: Sequence[str], names: Sequence[str]) -> list[str]:
-    """A sentence for every input whose documents are those of an earlier one; by input."""
+    """A sentence for every input whose documents are those of an earlier one.
+
+    Parameters
+    ----------
+    digests : sequence of str
+        Of each input's documents.
+    names : sequence of str
+        Of the inputs.
+
+    Returns
+    -------
+    list of str
+        By input.
+    """
     names = [whole_characters(name)[0] for name in names]  # of a file it need not be text
     seen: dict[str, int] = {}
     firsts = [seen.setdefault(digest, i) for i, digest in enumerate(digests)]

@@ -10,8 +10,20 @@ from cflengine.text.corpus import Corpus, CorpusError
 def load_newsgroups(*, headers: bool = False) -> Corpus:
     """All 18,846 posts of the by-date version, with their group and split as metadata.
 
-    headers: keep headers, footers and quoted replies. Raises CorpusError where the data can be neither found nor
-    fetched.
+    Parameters
+    ----------
+    headers : bool
+        Whether headers, footers and quoted replies are kept.
+
+    Returns
+    -------
+    Corpus
+        The posts.
+
+    Raises
+    ------
+    CorpusError
+        Where the data can be neither found nor fetched.
     """
     from sklearn.datasets import fetch_20newsgroups
 

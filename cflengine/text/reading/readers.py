@@ -20,6 +20,7 @@ import pandas as pd
 
 from cflengine.text.corpus import Corpus, CorpusError, EmptyCorpusError, Intake
 from cflengine.text.reading.archives import FileSet, folder_files, zip_content
+from cflengine.text.reading.budget import ask_watch
 from cflengine.text.reading.columns import (
     NULL_MARKS,
     MetadataBuilder,
@@ -30,7 +31,7 @@ from cflengine.text.reading.columns import (
 )
 from cflengine.text.reading.delimited import DelimitedTable, long_fields
 from cflengine.text.reading.encodings import Decoding, detect, initial_decoding
-from cflengine.text.reading.sources import MAX_BYTES, Blob, as_blob, ask_watch, confirmed_format, stated_format
+from cflengine.text.reading.sources import MAX_BYTES, Blob, as_blob, confirmed_format, stated_format
 from cflengine.text.reading.tables import FilesTable, JsonTable, LinesTable, ParquetTable, Table
 
 Source = str | os.PathLike | bytes | BinaryIO
@@ -68,9 +69,7 @@ def preview_corpus(
     encoding: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Preview:
-    """The first ``n_rows`` records, the columns, and the one that looks like the text. Reads only that much.
-
-    Parameters as in :func:`read_corpus`. Raises CorpusError if the source cannot be read.
+    """The first records, the columns, and the one that looks like the text. Reads only that much.
 
     Parameters
     ----------
@@ -88,6 +87,16 @@ def preview_corpus(
         Of a text file, instead of the detected one.
     max_bytes : int, default: 4294967296
         Most bytes to read, uncompressed.
+
+    Returns
+    -------
+    Preview
+        Format, records, columns, and candidates for the text.
+
+    Raises
+    ------
+    CorpusError
+        If the source cannot be read.
     """
     if n_rows < 1:
         raise CorpusError(f"n_rows is {n_rows}; it must be 1 or more.")
@@ -147,10 +156,15 @@ def read_corpus(
     max_bytes : int, default: 4294967296
         Most bytes to read, uncompressed.
 
+    Returns
+    -------
+    Corpus
+        The documents.
+
     Raises
     ------
     CorpusError
-        for everything that is wrong with the source or the arguments, in one sentence.
+        For everything that is wrong with the source or the arguments, in one sentence.
     """
     Intake(min_words, limit)  # a bad argument is said before a long read
 

@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 from cflengine.engine.progress import Stopped
 from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.reading.archives import FileSet
+from cflengine.text.reading.budget import Budget
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.encodings import Decoding, marked_decoding
-from cflengine.text.reading.sources import Budget
 
 _BATCH_ROWS = 1024
 _NO_SPACE = re.compile(r"[^ \t\r\n]")

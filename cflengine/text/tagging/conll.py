@@ -21,11 +21,31 @@ def read_columns(
     source: Any, *, name: str | None = None, max_bytes: int = MAX_BYTES, encoding: str | None = None,
     say: Callable[[str], None] = lambda note: None,
 ) -> list[Rows]:  # fmt: skip
-    """The sentences of a column file (also one packed by gzip), each a list of its tokens' columns.
+    """The sentences of a column file (also one packed by gzip).
 
-    source: a path, bytes or a binary stream. encoding: None to find it. say: told of one that had to be guessed, and of
-    bytes that were replaced. Raises CorpusError for what cannot be read, for an encoding that is none, for rows of
-    different lengths, and where there is no sentence at all.
+    Parameters
+    ----------
+    source : path, bytes or binary stream
+        Of the file.
+    name : str, optional
+        What errors call it.
+    max_bytes : int
+        Most bytes to read, uncompressed.
+    encoding : str, optional
+        By default it is found.
+    say : callable
+        Told of an encoding that had to be guessed, and of bytes that were replaced.
+
+    Returns
+    -------
+    list of rows
+        Of each sentence, the columns of its tokens.
+
+    Raises
+    ------
+    CorpusError
+        For what cannot be read, for an encoding that is none, for rows of different lengths, and where there is no
+        sentence at all.
     """
     blob = as_blob(source, name, max_bytes)
     decoding = initial_decoding(blob.head(), encoding)
@@ -96,7 +116,23 @@ def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[
 
 
 def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]:
-    """The lines of a column file, ends included. Raises ValueError for a cell that is empty or has white space."""
+    """The lines of a column file, ends included.
+
+    Parameters
+    ----------
+    sentences : iterable of rows
+        Of each sentence, the columns of its tokens.
+
+    Returns
+    -------
+    iterator of str
+        A line a token.
+
+    Raises
+    ------
+    InputError
+        For a cell that is empty or has white space.
+    """
     for rows in sentences:
         for cells in rows:
             for cell in cells:

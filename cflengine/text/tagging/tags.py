@@ -23,7 +23,18 @@ def split_tag(tag: str) -> tuple[str, str]:
 
 
 def entities(tags: Sequence[str]) -> list[Span]:
-    """(first, behind the last, kind) of the entities in a sentence's tags, of whichever scheme; conlleval's rules."""
+    """The entities in a sentence's tags, of whichever scheme; conlleval's rules.
+
+    Parameters
+    ----------
+    tags : sequence of str
+        One a token.
+
+    Returns
+    -------
+    list of (int, int, str)
+        First token, the one behind the last, kind.
+    """
     found: list[Span] = []
     begun = -1
     before, before_kind = "O", ""
@@ -88,7 +99,25 @@ class Score:
 
 
 def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) -> dict[str, Score]:
-    """Kind -> score, and "" -> that of all kinds. Raises ValueError where sentences do not pair up."""
+    """Precision, recall and F1 of entities.
+
+    Parameters
+    ----------
+    true : iterable of sequences of str
+        Tags of each sentence.
+    predicted : iterable of sequences of str
+        Likewise.
+
+    Returns
+    -------
+    dict of str to Score
+        By kind, and "" for all kinds.
+
+    Raises
+    ------
+    InputError
+        Where sentences do not pair up.
+    """
     counts: dict[str, Counter[str]] = {"right": Counter(), "predicted": Counter(), "true": Counter()}
     for truth, guess in zip(true, predicted, strict=True):
         if len(truth) != len(guess):

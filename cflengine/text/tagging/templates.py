@@ -59,7 +59,23 @@ def _shifted(cells: list[str], row: int) -> list[str]:
 
 
 def parse_template(text: str) -> Template:
-    """Read a template. Raises ValueError, naming the line, for what is none, and for one without any U line."""
+    """Read a template.
+
+    Parameters
+    ----------
+    text : str
+        Lines of U and B with macros %x[row,column].
+
+    Returns
+    -------
+    Template
+        What attributes it makes of a token.
+
+    Raises
+    ------
+    InputError
+        Naming the line, for what is none, and for one without any U line.
+    """
     patterns, transitions = [], False
     for number, line in enumerate(text.splitlines(), 1):
         line = line.split("#", 1)[0].strip() if not line.lstrip().startswith("U") else line.strip()
@@ -86,15 +102,38 @@ def parse_template(text: str) -> Template:
 
 
 def usual_template(n_columns: int) -> str:
-    """The template of the paper, or, where the word is the only column beside the label, what it says of words."""
+    """The template of the paper, or, where the word is the only column beside the label, what it says of words.
+
+    Parameters
+    ----------
+    n_columns : int
+        Columns beside the label.
+
+    Returns
+    -------
+    str
+        The text of a template.
+    """
     return PAPER_TEMPLATE if n_columns > 1 else _OF_WORDS
 
 
 def attribute_maker(template: Any) -> tuple[Callable[[Any], Any], bool]:
     """What turns a sentence into its tokens' attributes, and whether labels have transitions.
 
-    template: None, where tokens are lists of attributes already; the text of a template; or a callable. Raises
-    ValueError for anything else.
+    Parameters
+    ----------
+    template : None, str or callable
+        None where tokens are lists of attributes already; the text of a template; or a function of a sentence.
+
+    Returns
+    -------
+    tuple of callable and bool
+        The function, and whether labels have transitions.
+
+    Raises
+    ------
+    InputError
+        For anything else.
     """
     if template is None:
         return lambda sentence: sentence, True
