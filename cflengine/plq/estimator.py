@@ -242,6 +242,8 @@ class PLQRegressor(RegressorMixin, PLQEstimator):
         y, weight = np.asarray(y, dtype=np.float64), None
         if np.abs(y).max(initial=0.0) > LARGEST:
             raise InputError("y holds numbers so large that their squares are infinite: scale it.")
+        if 0.0 < np.abs(y).max(initial=0.0) < 1.0 / LARGEST:
+            raise InputError("y holds numbers so small that their squares are 0: scale it.")
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if sensitive is not None:

@@ -19,7 +19,6 @@ from scipy import sparse
 from cflengine.engine.files import defuse_cell
 from cflengine.linear.labels import Split
 from cflengine.linear.model_comparison import PARTS
-from cflengine.linear.saving import read_model
 from cflengine.verify.findings import close, require, rows_of
 from cflengine.verify.models import check_reading
 
@@ -49,9 +48,6 @@ class AnsweredDocuments:
             documents, _ = parts_of(split)
             texts = [corpus.texts[d] for d in documents.tolist()]
             X = check_reading(path, texts, np.searchsorted(documents, split.train), X)
-        else:
-            first = read_model(path)[0]["steps"][0]["step"]["kind"]
-            require(first == "k-grams", f"{path.name} reads texts by {first}, not by K-grams.")
         return cls.placed(corpus, split, X, words=words)
 
     @classmethod
@@ -148,26 +144,26 @@ def check_weights(
     rows: Iterable[Mapping[str, str]],
     coef: np.ndarray,
     classes: Sequence[str],
-    names: Sequence[str] | np.ndarray | None,
+    names: Sequence[str] | np.ndarray,
     **columns: np.ndarray,
 ) -> None:
     """weights.csv has every weight that is not 0, and no other.
 
-    coef: float64 (rows, V); classes: that each row is for, "" where there is no such column; names: of the features,
-    None where they are not known again; columns: (V,), further ones.
+    coef: float64 (rows, V); classes: that each row is for, "" where there is no such column; names: of the features;
+    columns: (V,), further ones.
     """
     said: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for row in rows:
         entry = tuple(float(row[name]) for name in ("weight", *columns))
         if entry[0] != 0.0:
-            said[row.get("class", ""), "" if names is None else row["feature"]].append(entry)
+            said[row.get("class", ""), row["feature"]].append(entry)
     expected: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for name, weights in zip(classes, coef, strict=True):
         for j in np.flatnonzero(weights).tolist():
-            key = cell_of(name), "" if names is None else cell_of(names[j])
+            key = cell_of(name), cell_of(names[j])
             expected[key].append((float(weights[j]), *(float(values[j]) for values in columns.values())))
     for key in said.keys() | expected.keys():
-        of = f" of {key[1]!r}" * bool(key[1]) + f" for {key[0]!r}" * bool(key[0])
+        of = f" of {key[1]!r}" + f" for {key[0]!r}" * bool(key[0])
         require(sorted(said[key]) == sorted(expected[key]), f"weights.csv says other weights{of} than the model has.")
 
 

@@ -43,17 +43,17 @@ from cflengine.verify.findings import (
     sound,
     with_progress,
 )
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
     labels, split = labelled(report, corpus, dev=None)
-    X, names, notes = training_matrix(report, corpus, split.train, proof)
     path = folder / MODEL
+    X, names, notes = training_matrix(path, report, corpus, split.train, proof)
     header, arrays = last_parts(path, "logistic")
-    documents = AnsweredDocuments.of(path, corpus, split, X, words=names is not None)
+    documents = AnsweredDocuments.of(path, corpus, split, X, words=not notes)
     coef, intercept = arrays["coef"], arrays["intercept"]
     check_intercepts(report["intercepts"], intercept)
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
@@ -82,7 +82,6 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
         f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features",
         f"{rows} certified fits",
     )
-    require_same(report.get("n_features"), X.shape[1] - 1, "the number of features is")
     of = row_classes(labels.classes, len(coef)) if len(fits) == len(coef) else ("",)
     require([fit["class"] for fit in fits] == list(of), "the fits are said to be of other classes.")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
@@ -191,6 +190,7 @@ def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
     wanted = arguments["classes"]
     labels = read_labels(corpus.metadata, arguments["label_column"], wanted)
     require(list(labels.classes) == report.get("classes"), "the input's classes are not those of the report.")
+    require_same(report["n_unlabelled"], labels.n_unlabelled, "documents without one of the classes are")
     split = split_documents(
         labels, corpus.metadata, dev=dev, test=arguments["test_split"], seed=arguments["seed"]
     )  # fmt: skip
@@ -205,13 +205,16 @@ def require_parts(report: dict[str, Any], split: Any) -> None:
 
 
 def training_matrix(
-    report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
-) -> tuple[sparse.csr_matrix, np.ndarray | None, tuple[str, ...]]:
-    """The training documents' features with their names: of words made again, of K-grams, unnamed, as the run left
-    them."""
+    path: Path, report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
+) -> tuple[sparse.csr_matrix, np.ndarray, tuple[str, ...]]:
+    """The training documents' features with their names: of words made again, of K-grams as the run left them, named by
+    the model in path."""
     arguments, kept = report["arguments"], sparse_of(proof, "X")
+    require_same(report["n_features"], kept.shape[1], "the number of features is")
     if arguments["features"] != "words":
-        return kept, None, KEPT_GRAMS
+        first = read_model(path)[0]["steps"][0]["step"]
+        require(first["kind"] == "k-grams", f"{path.name} reads texts by {first['kind']}, not by K-grams.")
+        return kept, check_grams(path, first, report, kept.shape[1]), KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does

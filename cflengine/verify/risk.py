@@ -54,12 +54,18 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
             seed=arguments["seed"],
         )  # fmt: skip
         targets = [numbers.y[split.train]]
+        require(report["classes"] == [""], f"the report has classes, {report['classes']!r}, of numbers.")
+        require_same(report["n_unlabelled"], numbers.stratum.n_unlabelled, "documents without a number are")
     require_parts(report, split)
-    X, names, notes = training_matrix(report, corpus, split.train, proof)
-    documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X, words=names is not None)
+    require_same(report["unread_numbers"], 0 if numbers is None else numbers.n_unread, "values that are no numbers are")
+    require_same(report["loss_constant"], loss.parts.constant, "the constant of the loss is")
+    X, names, notes = training_matrix(folder / MODEL, report, corpus, split.train, proof)
+    documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X, words=not notes)
     bounds = _constraints(header["parameters"]["constraints"], arguments, corpus, split.train, X, names)
     C, ratio, intercept = (header["parameters"][name] for name in ("C", "l1_ratio", "fit_intercept"))
     require(float(C) == float(report["C"]), "the model's C is not the report's.")
+    asked = report["path"] or float(C) == float(arguments["C"])
+    require(bool(asked), f"the model's C, {C!r}, is not the one that was asked for.")
     coef, bias, fits = arrays["coef"], arrays["intercept"], report["fits"]
     require(len(fits) == len(coef) == len(targets), "there is not one fit for each problem.")
     check_intercepts(report["intercepts"], bias)
@@ -77,7 +83,11 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         return certificates
 
     found, failing = [], 0.0
-    for fit, certificate in zip(fits, proved(float(C), coef, bias), strict=True):
+    classes = row_classes(labels.classes, len(coef)) if loss.of == "margin" else ("",)
+    require([fit["class"] for fit in fits] == list(classes), "the fits are said to be of other classes.")
+    for k, (fit, certificate) in enumerate(zip(fits, proved(float(C), coef, bias), strict=True)):
+        require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
+        require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")
         failing = max(failing, _check_violation(fit, [certificate]))
         found.append(checked_fit(fit, certificate.objective, certificate.lower_bound))
     check_claims(
@@ -85,7 +95,6 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         fit_intercept=not arguments["no_intercept"],
     )  # fmt: skip
     check_trace(folder / "trace.csv", found)
-    classes = row_classes(labels.classes, len(coef)) if loss.of == "margin" else ("",)
     check_weights(rows_of(folder / "weights.csv"), coef, classes, names)
 
     def worth(coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
@@ -148,16 +157,11 @@ def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndar
 
 
 def _constraints(
-    written: Any, arguments: dict[str, Any], corpus: Any, train: np.ndarray, X: Any, names: np.ndarray | None
+    written: Any, arguments: dict[str, Any], corpus: Any, train: np.ndarray, X: Any, names: np.ndarray
 ) -> Any:
-    """Those of the model, which must be those that were asked for; columns of unnamed features as the run left them."""
+    """Those of the model, which must be those that were asked for."""
     asked, column = limits.fairness(arguments["constraint"])
-    if names is not None:
-        asked = [limits.by_column(one, names) for one in asked]
-    elif len(asked) == len(written):
-        asked = [
-            b if ":" in b and a.split(":")[0] == b.split(":")[0] else a for a, b in zip(asked, written, strict=True)
-        ]
-    require(asked == list(written), "the model's constraints are not the run's.")
+    same = [limits.by_column(one, names) for one in asked] == list(written)
+    require(same, "the model's constraints are not the run's.")
     sensitive = None if column is None else read_sensitive(corpus.metadata, column)[train]
     return limits.together(X.shape[1], [limits.named(one, X, sensitive) for one in written])

@@ -19,6 +19,7 @@ from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import SentenceTable, WordFeatures, cut_sentences
 from cflengine.verify.answers import (
     AnsweredDocuments,
+    check_column,
     check_sentences,
     check_weights,
     parts_of,
@@ -36,7 +37,7 @@ from cflengine.verify.findings import (
     with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, sparse_of, worst
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_intercepts, check_words
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts, check_words
 
 _LAMS = ("lam_sen", "lam_las", "lam_rid")
 
@@ -53,13 +54,14 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         table, words = _cut(report, [corpus.texts[d] for d in documents.tolist()], train, groups)
         own = table.documents(train)
         data = TrainingData(own.by_document(), own.counts, by_length=by_length)
-        require_same(report.get("n_features"), len(words.names()), "the number of features is")
-        require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     else:
         data = TrainingData(sparse_of(proof, "X"), sparse_of(proof, "counts"), by_length=by_length)
+    require_same(report.get("n_features"), data.X.shape[1], "the number of features is")
+    require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     signs = class_signs(labels.y[documents][train], len(labels.classes))
     found: list[tuple[float, float]] = []
     models: dict[str, LinearModel] = {}
+    names: dict[str, Any] = {}
     for i, said in enumerate(with_progress(report["models"], "certifying models", "models")):
         penalty = Penalty(**_parameters(said))
         own_fits, model = _proved(said, penalty, data, signs, proof, str(i))
@@ -73,13 +75,15 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
             reads |= {"token_pattern": words.token_pattern, "lowercase": not arguments["keep_case"]}
         check_claims(path, header, own_fits, len(train), **penalty.of_estimator, **reads)
         _check_asked(arguments, said, penalty)
-        models[penalty.kind] = model
+        models[penalty.kind], names[penalty.kind] = model, _names(path, header, words, report)
     columns = [name for name in _LAMS if any(name in said for said in report["models"])]
     columns += ["gap", "features", "model_size", "accuracy", "dev_accuracy"]
     rows = [dict.fromkeys(_LAMS) | said for said in report["models"]]
     check_table(folder / "models.csv", rows, tuple(columns))
+    kinds = [said["penalty"] for said in report["models"]]
+    check_column(rows_of(folder / "models.csv"), "penalty", kinds, "models.csv")
     _check_best(folder / "grid.csv", report["models"])
-    _check_weights(folder / "weights.csv", models, labels, words, data)
+    _check_weights(folder / "weights.csv", models, names, labels, data)
     X = data.X if table is None else table.by_document()
     answered = AnsweredDocuments.placed(corpus, split, X, words=table is not None)
     _check_documents(folder, report, answered, models, labels)
@@ -94,7 +98,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     else:
         notes += _check_sentences(folder, report, corpus, labels, (documents, part), table, models)
         checked += (f"sentences.csv: {len(table):,} {groups}s",)
-    notes += ("objectives and accuracies in grid.csv, of models that were looked at: their weights are not kept",)
+    notes += ("grid.csv but for the best of each penalty: the weights of the others are not kept",)
     return worst("sentence models", found, checked, notes)
 
 
@@ -129,6 +133,7 @@ def _proved(
         require(alpha.shape == sign.shape and u.shape == problem.groups.feature.shape, "dual points of another size.")
         objective = objective_at(problem, w, float(bias))
         require_same(fit["bias"], float(bias), "the intercept of a fit is")
+        require_same(fit["support"], int(np.count_nonzero(w)), "weights of a fit that are not 0 are")
         found.append(checked_fit(fit, objective, max(dual_bound(problem, alpha, u, objective)[0], 0.0)))
         weights.append(w)
         biases.append(float(bias))
@@ -182,15 +187,24 @@ def _check_best(path: Path, models: list[dict[str, Any]]) -> None:
         require(taken and is_said, f"the model of penalty {said['penalty']!r} is not the best of grid.csv.")
 
 
-def _check_weights(path: Path, models: dict[str, LinearModel], labels: Any, words: Any, data: TrainingData) -> None:
+def _names(path: Path, header: dict[str, Any], words: Any, report: dict[str, Any]) -> Any:
+    """Of the features of a model."""
+    if words is not None:
+        return words.names()
+    require(header["reads"]["kind"] == "k-grams", f"{path.name} reads texts by other features than K-grams.")
+    return check_grams(path, header["reads"], report, int(report["n_features"]))
+
+
+def _check_weights(
+    path: Path, models: dict[str, LinearModel], names: dict[str, Any], labels: Any, data: TrainingData
+) -> None:
     rows = rows_of(path)
     known = {row["model"] for row in rows} <= models.keys()
     require(known, "weights.csv has weights of a model that the run has not.")
     for kind, model in models.items():
         own = [row for row in rows if row["model"] == kind]
-        names = None if words is None else words.names()
         classes = row_classes(labels.classes, len(model.coef))
-        check_weights(own, model.coef, classes, names, occurrences=data.occurrences)
+        check_weights(own, model.coef, classes, names[kind], occurrences=data.occurrences)
 
 
 def _check_documents(

@@ -152,6 +152,8 @@ def test_weights_that_fail_a_constraint_are_not_called_proved():
 
 def test_numbers_whose_squares_are_none_are_refused():
     X = np.random.default_rng(0).normal(size=(3, 2))
+    with pytest.raises(ValueError, match="y holds numbers so small"):
+        PLQRegressor().fit(X, np.full(len(X), 1e-320))
     with pytest.raises(ValueError, match="y holds numbers so large"):
         PLQRegressor("squared").fit(X, [1e200, 2.0, 3.0])
 

@@ -27,6 +27,9 @@ RUNS = {
     "logistic": ("train-logistic", *_LABEL),
     "tf-idf": ("train-logistic", *_LABEL, "--weighting", "tf-idf", "--test-split", "0.2"),
     "k-grams": ("train-logistic", *_LABEL, "--features", "kgrams"),
+    "cfl": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1", "--features", "cfl",
+            "--constraint", "nonnegative"),
+    "sentences of K-grams": ("sentences", *_LABEL, "--grid", "0.1", "--features", "kgrams", "--dev-split", "0.3"),
     "λ-path": ("path", "--text-column", "text", "--lams", "0.3,1", "--counting", "soft"),
     "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--test-split", "0.2", "--grid", "0.1"),
     "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
@@ -117,6 +120,19 @@ def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[
         values = frame[column].astype(object)
         place = max(k for k, cell in enumerate(values) if cell != "")
         values.iloc[place] = change(values.iloc[place])
+        frame.assign(**{column: values}).to_csv(run / file, index=False)
+
+    return alter
+
+
+def exchanged(file: str, column: str) -> Callable[[Path], None]:
+    """The first two cells of a column of a CSV file that differ, each in the other's place."""
+
+    def alter(run: Path) -> None:
+        frame = pd.read_csv(run / file, keep_default_na=False)
+        values = frame[column].astype(object)
+        other = next(k for k, cell in enumerate(values) if cell != values.iloc[0])
+        values.iloc[[0, other]] = values.iloc[[other, 0]].tolist()
         frame.assign(**{column: values}).to_csv(run / file, index=False)
 
     return alter
@@ -300,6 +316,25 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "weights.csv": ("logistic", in_table("weights.csv", "weight", lambda cell: cell + 1.0)),
     "class of a weight": ("logistic", in_table("weights.csv", "class", lambda cell: "z")),
     "weights of K-grams": ("k-grams", in_table("weights.csv", "weight", lambda cell: cell + 1.0)),
+    "K-gram of a weight": ("k-grams", exchanged("weights.csv", "feature")),
+    "K-gram of a weight of erm": ("cfl", exchanged("weights.csv", "feature")),
+    "K-gram of a weight of sentences": ("sentences of K-grams", exchanged("weights.csv", "feature")),
+    "K-grams of a model": ("cfl", altered("model.cflm", lambda header, _: header["steps"][0]["step"]["grams"].pop())),
+    "tokens of K-grams": ("cfl", in_report("token_pattern", value="x")),
+    "λ of K-grams": ("cfl", in_report("arguments", "lam", value=2.0)),
+    "number of K-grams": ("cfl", in_report("n_features", value=7)),
+    "classes of numbers": ("cfl", in_report("classes", value=["z"])),
+    "documents without a number": ("cfl", in_report("n_unlabelled", value=5)),
+    "values that are no numbers": ("cfl", in_report("unread_numbers", value=5)),
+    "constant of a loss": ("cfl", in_report("loss_constant", value=1.0)),
+    "intercept of a fit of erm": ("cfl", in_report("fits", 0, "bias", value=1e9)),
+    "support of a fit": ("cfl", in_report("fits", 0, "support", value=1)),
+    "C that was asked for": ("cfl", in_report("arguments", "C", value=77.0)),
+    "class of a fit of erm": ("path", in_report("fits", 0, "class", value="z")),
+    "documents without a class": ("logistic", in_report("n_unlabelled", value=9)),
+    "documents without a class, sentences": ("sentences", in_report("n_unlabelled", value=9)),
+    "support of a sentence model": ("sentences", in_report("models", 0, "results", 0, "support", value=10**6)),
+    "penalty in models.csv": ("sentences", in_table("models.csv", "penalty", lambda cell: cell + "x")),
     "prediction by K-grams": ("k-grams", in_table("documents.csv", "predicted", lambda cell: "xy"[cell == "x"])),
     "share right by K-grams": ("k-grams", in_report("accuracy", "train", value=0.125)),
     "document": ("tf-idf", in_table("documents.csv", "document", lambda cell: cell + 1)),

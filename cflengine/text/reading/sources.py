@@ -205,6 +205,8 @@ def _open_file(path: Path) -> IO[bytes]:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or reason_of(error)
         raise CorpusError(f"'{path}' cannot be opened: {reason}; check the path and your rights to read it.") from error
+    if path.is_dir():
+        raise CorpusError(f"'{path}' is a folder; give a file.")
     if stream is None:
         raise CorpusError(f"'{path}' is neither a file nor a folder; give one of the two.")
     return stream
