@@ -13,10 +13,9 @@ from cflengine.compression.model.corpus import Gram
 from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.checks import InputError, is_number
 from cflengine.engine.files import finite
-from cflengine.engine.words import numbered
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import ModelFileError, require
-from cflengine.text.token_table import printable
+from cflengine.text.token_table import gram_names
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -78,9 +77,6 @@ def features_of(
 def dictionary_frame(grams: list[Gram], count: np.ndarray, documents: np.ndarray, cost: np.ndarray) -> pd.DataFrame:
     """A row a feature."""
     length = np.array([len(gram) for gram in grams], dtype=np.int8)
-    return pd.DataFrame({"gram": _names(grams), "length": length, "count": count, "documents": documents, "cost": cost})
-
-
-def _names(grams: list[Gram]) -> list[str]:
-    """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
-    return numbered(" ".join(map(printable, gram)) for gram in grams)
+    return pd.DataFrame(
+        {"gram": gram_names(grams), "length": length, "count": count, "documents": documents, "cost": cost}
+    )

@@ -23,6 +23,7 @@ import regex
 from cflengine.engine.checks import InputError
 from cflengine.engine.mapped import GrowingArray
 from cflengine.engine.progress import Watch
+from cflengine.engine.words import numbered
 from cflengine.text.sentences import sentence_spans
 from cflengine.text.token_presets import (
     DICTIONARY,
@@ -114,6 +115,11 @@ class TokenTable:
         if self.sentence_ptr is not None:
             digest.update(b"sentences" + np.ascontiguousarray(self.sentence_ptr).data)
         return digest.hexdigest()[:16]
+
+
+def gram_names(grams: Iterable[Sequence[str]]) -> list[str]:
+    """Words joined by blanks, as :func:`printable`; a name that would stand twice gets a number."""
+    return numbered(" ".join(map(printable, gram)) for gram in grams)
 
 
 def check_pattern(pattern: str) -> str:

@@ -28,6 +28,7 @@ from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
 from cflengine.engine.files import arrow_file, defuse_cell, frame_csv
+from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
@@ -47,7 +48,6 @@ from cflengine.verify.findings import (
     require_same,
     rows_of,
     sound,
-    watch_at_hand,
     with_progress,
 )
 

@@ -12,9 +12,8 @@ from scipy import sparse
 
 from cflengine.compression.model.problem import StorageCosts
 from cflengine.engine.files import arrow_file, defuse_cell
-from cflengine.engine.words import numbered
 from cflengine.linear.saving import read_model
-from cflengine.text.token_table import TokenTable, printable
+from cflengine.text.token_table import TokenTable, gram_names
 from cflengine.verify.corpus_parts import CorpusPart
 from cflengine.verify.findings import MODEL, FalseResult, close, require, rows_of
 
@@ -120,13 +119,19 @@ class Entries:
         require(same, "pointers of one entry stand at different words.")
         self.words[here], self.cost[here] = words, costs.dictionary[entry[here]]
 
+    @property
+    def grams(self) -> list[list[str]]:
+        """The words of every entry."""
+        vocabulary = self.table.vocabulary
+        return [[vocabulary[t] for t in entry if t >= 0] for entry in self.words.tolist()]
+
     def check(self, folder: Path, pointers: Pointers) -> None:
         """Entries and K-grams are one to one, named by their words, and counted and priced as dictionary.csv says."""
         names, words = self.names, self.words
         require(bool((words[:, 0] >= 0).all()), "an entry of the dictionary has no pointer.")
         distinct = len(np.unique(words, axis=0)) == len(words)
         require(distinct, "two entries of the dictionary are the same words.")
-        shown = _shown_names(self.table, words)
+        shown = gram_names(self.grams)
         wrong = next((i for i, name in enumerate(names) if name != shown[i]), None)
         said = f"entry {wrong} is called {names[wrong or 0]!r}, but its words are {shown[wrong or 0]!r}."
         require(wrong is None, said)
@@ -149,8 +154,7 @@ class Entries:
         if not (folder / MODEL).exists():
             return
         header, arrays = read_model(folder / MODEL, "k-grams")
-        vocabulary = self.table.vocabulary
-        grams = [[vocabulary[t] for t in entry if t >= 0] for entry in self.words.tolist()]
+        grams = self.grams
         require(header.get("grams") == grams, f"{MODEL} holds another dictionary.")
         settings = report["compression"]
         for name in _SAME_IN_MODEL:
@@ -200,9 +204,3 @@ def _lines(path: Path) -> list[str]:
     *lines, rest = text.split("\n")
     require(not rest, f"the last line of {path.name} is cut off, or none of the run's.")
     return lines
-
-
-def _shown_names(table: TokenTable, entries: np.ndarray) -> list[str]:
-    """The words of entries (int32 (F, K)) as they are shown; a name that would stand twice gets a number."""
-    words = [printable(word) for word in table.vocabulary]
-    return numbered(" ".join(words[t] for t in entry if t >= 0) for entry in entries.tolist())

@@ -6,8 +6,6 @@ import csv
 import json
 import math
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,33 +16,15 @@ from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
-from cflengine.engine.progress import Watch
 from cflengine.plq.certificate import FEASIBLE
-from cflengine.text.reading.budget import reading_watched
+from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
 
 PROOF, MODEL = "proof.npz", "model.cflm"
 _SAME = 1e-9  # relative: sums of the same numbers in another order differ by less
 
 
-_WATCH: ContextVar[Watch | None] = ContextVar("watch of a check", default=None)
 Item = TypeVar("Item")
-
-
-@contextmanager
-def checking_watched(watch: Watch) -> Iterator[None]:
-    """Within the block, ``watch`` is told how far the check is, reading included."""
-    token = _WATCH.set(watch)
-    try:
-        with reading_watched(watch):
-            yield
-    finally:
-        _WATCH.reset(token)
-
-
-def watch_at_hand() -> Watch:
-    """Who is told how far the check is."""
-    return _WATCH.get() or Watch()
 
 
 def with_progress(items: Collection[Item], stage: str, unit: str) -> Iterator[Item]:

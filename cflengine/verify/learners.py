@@ -213,7 +213,6 @@ def training_matrix(
     require_same(report["n_features"], kept.shape[1], "the number of features is")
     if arguments["features"] != "words":
         first = read_model(path)[0]["steps"][0]["step"]
-        require(first["kind"] == "k-grams", f"{path.name} reads texts by {first['kind']}, not by K-grams.")
         return kept, check_grams(path, first, report, kept.shape[1]), KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:

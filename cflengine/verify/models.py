@@ -15,9 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.gaps import relative_gap
-from cflengine.engine.words import numbered
 from cflengine.linear.saving import read_model
-from cflengine.text.token_table import printable
+from cflengine.text.token_table import gram_names
 from cflengine.verify.findings import close, require, require_gap_of
 
 KEPT_GRAMS = (
@@ -45,14 +44,16 @@ def check_reading(path: Path, texts: Sequence[str], train: np.ndarray, X: sparse
 def check_grams(path: Path, reads: Mapping[str, Any], report: Mapping[str, Any], n_features: int) -> np.ndarray:
     """The names of the features of a model that finds K-grams, object (n_features,). reads: the header of what finds
     them, which has to be as many as there are features, cut and counted as was asked for."""
+    require(reads["kind"] == "k-grams", f"{path.name} reads texts by {reads['kind']}, not by K-grams.")
     arguments, own = report["arguments"], reads["parameters"]
     expected = {"token_pattern": report["token_pattern"], "lowercase": not arguments["keep_case"]}
     expected |= {name: arguments[name] for name in _ASKED if arguments.get(name) is not None}
     for name, value in expected.items():
         require(own.get(name) == value, f"{path.name} says that {name} is {own.get(name)!r}, but it was {value!r}.")
-    names = numbered(" ".join(map(printable, gram)) for gram in reads["grams"])
-    require(len(names) == n_features, f"{path.name} finds {len(names):,} K-grams, not {n_features:,}.")
-    return np.array(names, dtype=object)
+    require(
+        len(reads["grams"]) == n_features, f"{path.name} finds {len(reads['grams']):,} K-grams, not {n_features:,}."
+    )
+    return np.array(gram_names(reads["grams"]), dtype=object)
 
 
 def check_words(path: Path, header: Mapping[str, Any], words: Any) -> None:

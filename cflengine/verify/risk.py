@@ -42,22 +42,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     loss = named_loss(arguments["loss"])
     kind = "plq classifier" if loss.of == "margin" else "plq regressor"
     header, arrays = last_parts(folder / MODEL, kind)
-    labels: Any = None
-    numbers: Any = None
-    if loss.of == "margin":
-        labels, split = labelled(report, corpus, dev=arguments["dev_split"])
-        targets = class_signs(labels.y[split.train], len(labels.classes))
-    else:
-        numbers = read_numbers(corpus.metadata, arguments["label_column"])
-        split = split_documents(
-            numbers.stratum, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"],
-            seed=arguments["seed"],
-        )  # fmt: skip
-        targets = [numbers.y[split.train]]
-        require(report["classes"] == [""], f"the report has classes, {report['classes']!r}, of numbers.")
-        require_same(report["n_unlabelled"], numbers.stratum.n_unlabelled, "documents without a number are")
-    require_parts(report, split)
-    require_same(report["unread_numbers"], 0 if numbers is None else numbers.n_unread, "values that are no numbers are")
+    labels, numbers, split = _read_target(report, corpus, loss)
+    targets = [numbers.y[split.train]] if labels is None else class_signs(labels.y[split.train], len(labels.classes))
     require_same(report["loss_constant"], loss.parts.constant, "the constant of the loss is")
     X, names, notes = training_matrix(folder / MODEL, report, corpus, split.train, proof)
     documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X, words=not notes)
@@ -122,6 +108,25 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         met = "are met" if failing <= FEASIBLE else f"fail by up to {failing:.2g}, as the report says"
         checked += (f"{len(bounds):,} constraints {met}",)
     return worst(f"{loss.name} loss", found, checked, notes + documents.notes)
+
+
+def _read_target(report: dict[str, Any], corpus: Any, loss: Loss) -> tuple[Any, Any, Any]:
+    """Labels or numbers, None for what the loss is not of, and the split; the report counts them as they are."""
+    arguments = report["arguments"]
+    if loss.of == "margin":
+        labels, split = labelled(report, corpus, dev=arguments["dev_split"])
+        require_same(report["unread_numbers"], 0, "values that are no numbers are")
+        return labels, None, split
+    numbers = read_numbers(corpus.metadata, arguments["label_column"])
+    split = split_documents(
+        numbers.stratum, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"],
+        seed=arguments["seed"],
+    )  # fmt: skip
+    require(report["classes"] == [""], f"the report has classes, {report['classes']!r}, of numbers.")
+    require_same(report["n_unlabelled"], numbers.stratum.n_unlabelled, "documents without a number are")
+    require_same(report["unread_numbers"], numbers.n_unread, "values that are no numbers are")
+    require_parts(report, split)
+    return None, numbers, split
 
 
 def _check_answers(

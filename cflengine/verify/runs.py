@@ -13,6 +13,7 @@ from zlib import error as DeflateError
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.output import files_of_run
 from cflengine.engine.progress import TerminationReason, Watch
+from cflengine.text.reading.budget import reading_watched, watch_at_hand
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
@@ -22,12 +23,10 @@ from cflengine.verify.findings import (
     CannotVerifyError,
     FalseResult,
     Finding,
-    checking_watched,
     read_report,
     require,
     require_same,
     rows_of,
-    watch_at_hand,
 )
 from cflengine.verify.learners import verify_chain, verify_logistic
 from cflengine.verify.risk import verify_risk
@@ -73,7 +72,7 @@ def verify_run(folder: Path, source: str | Sequence[str] = (), watch: Watch | No
     InputError
         Where the folder is no run, cannot be verified, or its input cannot be read.
     """
-    with checking_watched(watch or Watch()):
+    with reading_watched(watch or Watch()):
         return _verify(folder, [source] if isinstance(source, str) else source)
 
 

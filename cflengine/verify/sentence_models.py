@@ -191,7 +191,6 @@ def _names(path: Path, header: dict[str, Any], words: Any, report: dict[str, Any
     """Of the features of a model."""
     if words is not None:
         return words.names()
-    require(header["reads"]["kind"] == "k-grams", f"{path.name} reads texts by other features than K-grams.")
     return check_grams(path, header["reads"], report, int(report["n_features"]))
 
 

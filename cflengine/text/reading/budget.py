@@ -1,4 +1,4 @@
-"""What bounds reading: bytes, how far they unpack, time, and whoever waits for it."""
+"""What bounds reading: bytes, how far they unpack, time; and who is told how far it is."""
 
 from __future__ import annotations
 
@@ -56,18 +56,19 @@ def reading_watched(watch: Watch) -> Iterator[None]:
         _WATCH.reset(token)
 
 
+def watch_at_hand() -> Watch:
+    """That of the innermost block; outside of any, one that tells nothing and goes on."""
+    return _WATCH.get() or Watch()
+
+
 def tell_watch(stage: str, total: int) -> None:
     """Another input is read, of so many bytes, 0 where that is not known."""
-    watch = _WATCH.get()
-    if watch is not None:
-        watch.begin(stage, "bytes", total)
+    watch_at_hand().begin(stage, "bytes", total)
 
 
 def ask_watch() -> None:
     """To be called between records: some formats are read by libraries that hold no meter. Raises Stopped."""
-    watch = _WATCH.get()
-    if watch is not None:
-        go_on(watch.poll)
+    go_on(watch_at_hand().poll)
 
 
 @contextmanager
@@ -108,10 +109,8 @@ class Budget:
     def spend(self, n_bytes: int, packed: int | None = None) -> None:
         """Add bytes; ``packed`` is the compressed size of all so far. Raises CorpusError beyond bounds."""
         self.spent += n_bytes
-        watch = _WATCH.get()
-        if watch is not None:
-            # of some formats ``packed`` is the whole file's size from the first bytes on
-            watch.at(self.spent if packed is None else min(self.spent, packed))
+        # of some formats ``packed`` is the whole file's size from the first bytes on
+        watch_at_hand().at(self.spent if packed is None else min(self.spent, packed))
         deadline = _DEADLINE.get()
         if deadline is not None and time.monotonic() > deadline:
             raise CorpusError(
