@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from cflengine import ChainCRF, LogisticClassifier, PLQClassifier, PLQRegressor, SentenceLassoClassifier
 from cflengine.linear.labels import read_labels, split_documents
-from cflengine.loglinear import crf, logistic
+from cflengine.loglinear import crf, logistic, training
 from cflengine.loglinear.solvers.settings import (
     AutoSettings,
     ClusteredSettings,
@@ -29,7 +29,7 @@ from cflengine.sentence_lasso import classifier, comparison
 def share(monkeypatch):
     """A function that runs another and answers with the peak of its memory as a share of what it asked for."""
     asked: list[int] = []
-    for module in (logistic, crf, classifier, comparison, plq):
+    for module in (logistic, crf, training, classifier, comparison, plq):
         monkeypatch.setattr(module, "require_bytes", lambda needed, *_: asked.append(needed))
 
     def measure(run) -> float:
