@@ -5,6 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from cflengine.engine.warm import WarmUp
 
 _TEXTS = ["the cat sat on the mat", "the cat sat, and the dog ran", "the cat sat on the dog"]
@@ -12,6 +15,8 @@ _TEXTS = ["the cat sat on the mat", "the cat sat, and the dog ran", "the cat sat
 
 def _compress(solver: str) -> None:
     from cflengine.compression.analysis.ledger import explain, ledger
+    from cflengine.compression.analysis.overtime import bursts, periods_of
+    from cflengine.compression.codebook import count_matrix
     from cflengine.compression.estimator import CompressiveFeatures
 
     model = CompressiveFeatures(solver=solver, settings=_settings(solver), max_gram=2)
@@ -20,6 +25,8 @@ def _compress(solver: str) -> None:
     if solver == "guided":
         ledger(model.index_, model.costs_at(1.0), model.result_.cover)
         explain(model.index_, model.costs_at(1.0), model.result_.cover, int(model.result_.dictionary[-1]))
+        counts = count_matrix(model.encoding_, len(model.grams_))
+        bursts(counts, np.diff(model.table_.doc_ptr), periods_of(pd.Series([2000, 2001, 2002]), "year"))
 
 
 def _count() -> None:

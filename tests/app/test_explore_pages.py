@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_results import downloads  # noqa: F401
-from visiting import captions, press, show, sound, until, use
+from visiting import captions, markdown, press, show, sound, until, use
 
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
@@ -44,10 +44,6 @@ def corpus(open_app):
     press(app, "Compress it")
     until(lambda: not BOARD.get(app.session_state["path_id"]).active)
     return sound(app.run())
-
-
-def markdown(app) -> str:
-    return "\n".join(element.value for element in app.markdown).replace("\\", "")
 
 
 def test_phrases_are_spelt_as_in_the_text_content_first(corpus):

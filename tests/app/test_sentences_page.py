@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from visiting import TINY, captions, numbers, press, show, sound, until, use
+from visiting import TINY, captions, markdown, numbers, press, show, sound, until, use
 
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso import PAPER_GRID
@@ -45,6 +45,12 @@ def learnt(app):
     press(app, "Learn")
     until(lambda: not BOARD.get(app.session_state["telling_id"]).active, 60)
     return sound(app.run())
+
+
+def strength(app, name):
+    """The slider of λ_sen or λ_las."""
+    (slider,) = [one for one in app.select_slider if (one.key or "").startswith(f"widget_{name}_")]
+    return slider
 
 
 def csv(frame: pd.DataFrame) -> bytes:
@@ -186,15 +192,19 @@ def test_the_page_learns_and_shows_what_it_found(page):
 def test_a_slider_solves_where_it_is_let_go(page):
     learnt(page)
     job = BOARD.get(page.session_state["telling_id"])
-    (slider,) = [one for one in page.select_slider if one.key == "widget_lam_sen"]
+    slider = strength(page, "lam_sen")
     sound(slider.set_value(LAMS[6]).run())
     until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     sound(page.run())
     assert page.session_state["comparison_here"][0] == LAMS[6]
-    (slider,) = [one for one in page.select_slider if one.key == "widget_lam_las"]
+    slider = strength(page, "lam_las")
     sound(slider.set_value(LAMS[-1]).run())
     until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
+    (said,) = [one.value for one in page.info]
+    assert said.startswith("Every weight is 0: no sentence is telling") and "taken for the same class" in said
+    assert not [one for one in page.select_slider if "is read" in one.label] and "Kept is what" not in captions(page)
+    assert "most telling" not in markdown(page)
 
 
 def test_the_page_shows_the_model_of_its_table_and_files_or_says_that_it_does_not(page):
@@ -205,13 +215,13 @@ def test_the_page_shows_the_model_of_its_table_and_files_or_says_that_it_does_no
     assert numbers(page)["Right, test"] == page.dataframe[0].value["test"][0]
     assert "the table and the files hold this model" in captions(page) and "⚠ These" not in captions(page)
     other = next(lam for lam in LAMS if lam > chosen[0])
-    sound(page.select_slider(key="widget_lam_sen").set_value(other).run())
+    sound(strength(page, "lam_sen").set_value(other).run())
     until(lambda: run.at(other, chosen[1]) is not None)
     said = captions(sound(page.run()))
     assert "Your choice" in said and "⚠ These are the models that the development set chose" in said
     press(page, "Back to it")
     assert page.session_state["comparison_here"] == chosen and "hold this model" in captions(page)
-    assert page.select_slider(key="widget_lam_sen").value == chosen[0]
+    assert strength(page, "lam_sen").value == chosen[0]
 
 
 def test_a_first_model_gives_way_to_the_grids_unless_the_sliders_have_been_moved(page):
@@ -226,6 +236,13 @@ def test_a_first_model_gives_way_to_the_grids_unless_the_sliders_have_been_moved
     run.best, run.first = whole, first
     sound(page.run())
     assert state["comparison_here"] == run.place_of(best) == run.chosen
+    # no slider of the first model is left that a browser could still send a value of
+    assert [strength(page, name).value for name in ("lam_sen", "lam_las")] == list(run.chosen)
+    keys = {strength(page, name).key for name in ("lam_sen", "lam_las")}
+    run.best, run.first = {}, elsewhere
+    sound(page.run())
+    assert not keys & {strength(page, name).key for name in ("lam_sen", "lam_las")}
+    run.best, run.first = whole, first
 
 
 def test_what_is_kept_is_said_by_weights_or_by_admms_copies(page):

@@ -51,6 +51,10 @@ def captions(app: AppTest) -> str:
     return "\n".join(caption.value for caption in app.caption).replace("\\", "")
 
 
+def markdown(app: AppTest) -> str:
+    return "\n".join(element.value for element in app.markdown).replace("\\", "")
+
+
 def in_address(app: AppTest, name: str) -> str | None:
     found = app.query_params.get(name)
     return found[0] if isinstance(found, list) else found

@@ -3,7 +3,8 @@
 Of a phrase that occurs a times in a group of n words and b times in the other documents of m words:
 
     G² = 2 Σ O ln(O/E)            over a and b alone, E_a = n (a+b)/(n+m)   (Rayson and Garside, 2000)
-    log ratio = log₂ ((a/n) / (b/m)), with ½ for 0                          (Hardie, 2014)
+    log ratio = log₂ ((a/n) / (b/m)), with ½ for 0                          (Hardie, 2014), and never past 0 by that:
+             in a part of a few words ½ is more than any part has a word
     p: of G² by χ² with one degree of freedom, corrected for all phrases by Benjamini and Hochberg
     spread = 1 − DP, DP = ½ Σ_d |a_d/a − n_d/n| over the group's documents  (Gries, 2008): near 0 where few documents
              have all of it, and then p, which takes words for independent, says too much.
@@ -55,6 +56,9 @@ def keyness(counts: sparse.csr_matrix, group: np.ndarray, sizes: np.ndarray, num
     g2 = 2.0 * (xlogy(a, a / np.where(a > 0, n * expected, 1)) + xlogy(b, b / np.where(b > 0, m * expected, 1)))
     g2 = np.maximum(g2, 0.0)
     more = a / n >= b / m
+    log_ratio = np.log2(np.maximum(a, 0.5) / n) - np.log2(np.maximum(b, 0.5) / m)
+    log_ratio = np.where(b == 0, np.maximum(log_ratio, 0.0), log_ratio)
+    log_ratio = np.where(a == 0, np.minimum(log_ratio, 0.0), log_ratio)
     return pd.DataFrame(
         {
             "count": a.astype(np.int64),
@@ -62,7 +66,7 @@ def keyness(counts: sparse.csr_matrix, group: np.ndarray, sizes: np.ndarray, num
             "per_million": 1e6 * a / n,
             "others_per_million": 1e6 * b / m,
             "g2": np.where(more, g2, -g2),
-            "log_ratio": np.log2(np.maximum(a, 0.5) / n) - np.log2(np.maximum(b, 0.5) / m),
+            "log_ratio": log_ratio,
             "p": corrected(chi2.sf(g2, 1)),
             "documents": np.diff(sparse.csc_matrix(inside).indptr),
             "spread": _spread(inside, a, sizes[own] / n),

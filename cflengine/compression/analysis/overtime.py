@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from cflengine.compression.kernels.bursts import heaviest_bursts
 from cflengine.engine.checks import InputError
 
 _RISE, _GAMMA, _HIGHEST = 2.0, 1.0, 0.9999
-_CELLS = 1 << 20  # periods times phrases that are looked at together
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,6 @@ def rates(places: np.ndarray, sizes: np.ndarray, periods: Periods) -> pd.DataFra
 def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, least: float = 0.0) -> pd.DataFrame:
     """The strongest burst of each phrase that has one, the heaviest first.
 
-    A burst of a phrase with x places weighs x log 2 at most, and is one where it weighs more than a rise costs: most
-    phrases stand too rarely. The others are looked at some at a time, so that memory does not grow with them.
-
     Parameters
     ----------
     counts : CSR matrix (N, D)
@@ -140,22 +137,34 @@ def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, le
         Columns phrase (column of counts), first, last (periods), weight, count (within the burst).
     """
     used = np.flatnonzero(periods.number >= 0)
-    T = len(periods.names)
+    T, names = len(periods.names), np.array(periods.names, dtype=object)
     rise = _GAMMA * np.log(max(T, 2))
     member = sparse.csr_matrix((np.ones(len(used)), (periods.number[used], np.arange(len(used)))), shape=(T, len(used)))
-    places = sparse.csc_matrix(member @ counts[used], dtype=np.float64)  # (T, D)
-    n = np.asarray(member @ sizes[used].astype(np.float64))[:, None]
-    total = np.asarray(places.sum(axis=0)).ravel()
-    enough = np.flatnonzero(total * np.log(_RISE) >= max(rise, least) * (1 - 1e-9))
-    found = []
-    step = max(1, _CELLS // T)
-    for phrases in (enough[k : k + step] for k in range(0, max(len(enough), 1), step)):
-        x = places[:, phrases].toarray()
-        base = np.clip(total[phrases] / max(n.sum(), 1.0), 1e-12, _HIGHEST / _RISE)
-        # log likelihood of state 1 over 0
-        gain = x * np.log(_RISE) + (n - x) * (np.log1p(-_RISE * base) - np.log1p(-base))
-        found.append(_strongest(_states(gain, rise), gain, x, phrases, periods.names))
-    return pd.concat(found).sort_values(["weight", "phrase"], ascending=[False, True], kind="stable", ignore_index=True)
+    own = counts[used]
+    total = np.asarray(own.sum(axis=0), dtype=np.float64).ravel()
+    # a phrase with x places has bursts of x log 2 at most, and one where that is more than a rise costs
+    phrases = np.flatnonzero(total * np.log(_RISE) >= max(rise, least) * (1 - 1e-9))
+    places = sparse.csc_matrix(member @ own[:, phrases], dtype=np.float64)  # (T, D)
+    places.sort_indices()
+    words = np.concatenate([[0.0], np.cumsum(member @ sizes[used].astype(np.float64))])
+    rate = np.clip(total[phrases] / max(words[-1], 1.0), 1e-12, _HIGHEST / _RISE)
+    # log likelihood of the higher rate over the usual one, by a place and by a word that is none
+    gains = np.array([np.full(len(rate), np.log(_RISE)), np.log1p(-_RISE * rate) - np.log1p(-rate)])
+    found = np.zeros((4, len(phrases)))
+    scratch = np.zeros((2, places.nnz), dtype=np.bool_)
+    heaviest_bursts((places.indptr, places.indices, places.data), words, gains, rise, found, (scratch[0], scratch[1]))
+    there = found[0] > 0
+    weight, first, last, count = found[:, there]
+    frame = pd.DataFrame(
+        {
+            "phrase": phrases[there],
+            "first": names[first.astype(np.int64)],
+            "last": names[last.astype(np.int64)],
+            "weight": weight,
+            "count": count.astype(np.int64),
+        }
+    )
+    return frame.sort_values(["weight", "phrase"], ascending=[False, True], kind="stable", ignore_index=True)
 
 
 def permuted_weight(
@@ -189,52 +198,3 @@ def permuted_weight(
         found = bursts(counts, sizes, Periods(number, periods.names), least=most)
         most = max(most, float(found["weight"].max()) if len(found) else 0.0)
     return most
-
-
-def _states(gain: np.ndarray, rise: float) -> np.ndarray:
-    """bool (T, D): the states of least cost, by dynamic programming over periods, all phrases at once."""
-    T, D = gain.shape
-    low, high = np.zeros(D), np.full(D, -rise)  # log likelihood, less what rises cost
-    high += gain[0]
-    from_high = np.zeros((T, 2, D), dtype=bool)
-    for t in range(1, T):
-        from_high[t, 0] = high > low
-        from_high[t, 1] = high >= low - rise
-        low, high = np.maximum(low, high), np.where(from_high[t, 1], high, low - rise) + gain[t]
-    state = np.zeros((T, D), dtype=bool)
-    state[-1] = high > low
-    for t in range(T - 1, 0, -1):
-        state[t - 1] = np.where(state[t], from_high[t, 1], from_high[t, 0])
-    return state
-
-
-def _strongest(
-    state: np.ndarray, gain: np.ndarray, x: np.ndarray, phrases: np.ndarray, names: tuple[str, ...]
-) -> pd.DataFrame:
-    """Of each phrase the burst of largest weight; phrases: int64 (D,), their numbers."""
-    T, D = state.shape
-    weight, begin, count = np.zeros(D), np.zeros(D, dtype=np.int64), np.zeros(D)
-    best = {"weight": np.zeros(D), "first": np.zeros(D, dtype=np.int64), "last": np.zeros(D, dtype=np.int64)}
-    within = np.zeros(D)
-    for t in range(T):
-        fresh = state[t] & (~state[t - 1] if t else True)
-        begin = np.where(fresh, t, begin)
-        weight = np.where(state[t], np.where(fresh, 0.0, weight) + gain[t], 0.0)
-        count = np.where(state[t], np.where(fresh, 0.0, count) + x[t], 0.0)
-        better = weight > best["weight"]
-        within = np.where(better, count, within)
-        best = {
-            "weight": np.where(better, weight, best["weight"]),
-            "first": np.where(better, begin, best["first"]),
-            "last": np.where(better, t, best["last"]),
-        }
-    order = np.flatnonzero(best["weight"] > 0)
-    return pd.DataFrame(
-        {
-            "phrase": phrases[order],
-            "first": [names[t] for t in best["first"][order]],
-            "last": [names[t] for t in best["last"][order]],
-            "weight": best["weight"][order],
-            "count": within[order].astype(np.int64),
-        }
-    )

@@ -49,8 +49,8 @@ def draw_loss_controls() -> bool:
     job, choice = current_job(LOSS), _choice(columns)
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
-            "Predict", list(columns), index=list(columns).index(choice.column), key="widget_loss_column", width=190,
-            format_func=lambda column: f"{column} ({'a number' if columns[column] else 'classes'})",
+            "Predict", list(columns), index=list(columns).index(choice.column), key="widget_loss_column", width=240,
+            format_func=lambda column: f"{column} ({'number' if columns[column] else 'classes'})",
             on_change=lambda: _change_column(columns),
         )  # fmt: skip
         names = [name for name in TITLES if name == DRAWN or LOSSES[name][0] == choice.of]

@@ -101,13 +101,13 @@ def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
 
 def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
     """Phrases that come in bursts; a row shows its phrase below."""
-    answer = _bursts(found, periods)
+    names = spelt_dictionary(found, loaded)
+    telling = np.flatnonzero(names["telling"])
+    answer = _bursts(found, periods, telling)
     if answer is None:
         return
     frame, limit = answer
-    names = spelt_dictionary(found, loaded)
-    frame = frame[names["telling"].to_numpy()[frame["phrase"].to_numpy()]]
-    frame = frame.assign(phrase=names["gram"].to_numpy()[frame["phrase"].to_numpy()])
+    frame = frame.assign(phrase=names["gram"].to_numpy()[telling[frame["phrase"].to_numpy()]])
     shown = frame.head(SHOWN)
     shown = shown.assign(accident=np.where(shown["weight"] > limit, "", "possible"))
     clear = int((frame["weight"] > limit).sum())
@@ -121,8 +121,8 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     else:
         st.markdown(f"**All bursts here may be accidents**: none has a weight above {limit:.1f}.")
     st.caption(
-        "A burst: periods at about twice the usual rate. The limit is the heaviest burst of any phrase after dates "
-        "were exchanged among documents at random, 19 times."
+        "A burst: periods at about twice the usual rate. The limit is the heaviest burst of any of these phrases after "
+        "dates were exchanged among documents at random, 19 times. Function words and punctuation are left out."
     )
     key = f"bursts_{len(periods.names)}_{found.id}"
     wide = 24 + 7 * max(map(len, periods.names))  # pixels
@@ -148,12 +148,13 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     )  # fmt: skip
 
 
-def _bursts(found: Solution, periods: Periods) -> tuple[pd.DataFrame, float] | None:
-    """The bursts, and the weight that is reached at random, once they are there."""
+def _bursts(found: Solution, periods: Periods, phrases: np.ndarray) -> tuple[pd.DataFrame, float] | None:
+    """The bursts of these phrases, and the weight that one of them reaches at random, once they are there."""
     model = found.model
 
     def work() -> tuple[pd.DataFrame, float]:
-        counts, sizes = count_matrix(model.encoding_, len(model.grams_)), np.diff(model.table_.doc_ptr)
+        counts = count_matrix(model.encoding_, len(model.grams_))[:, phrases]
+        sizes = np.diff(model.table_.doc_ptr)
         return bursts(counts, sizes, periods), permuted_weight(counts, sizes, periods)
 
     key = (found.id, periods.names, st.session_state.get("time_column"))

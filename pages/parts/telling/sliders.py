@@ -28,18 +28,21 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
     """λ_sen and λ_las: those that the development set chose, the first models' until the grid's is there, unless the
     user has moved the sliders."""
     state = st.session_state
+    chosen = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
     if not state.get("comparison_moved"):
-        state.comparison_here = tuple(min(LAMS, key=lambda lam, x=x: abs(math.log(lam / x))) for x in run.chosen)
-    state.widget_lam_sen, state.widget_lam_las = state.comparison_here
+        state.comparison_here = chosen
+    # others where another model was chosen: a browser may still send what the sliders were at for the first one
+    keys = [f"widget_{name}_{chosen[0]:g}_{chosen[1]:g}" for name in ("lam_sen", "lam_las")]
+    state[keys[0]], state[keys[1]] = state.comparison_here
 
     def take() -> None:
-        state.update(comparison_here=(state.widget_lam_sen, state.widget_lam_las), comparison_moved=True)
+        state.update(comparison_here=(state[keys[0]], state[keys[1]]), comparison_moved=True)
 
     columns = st.columns(2, gap="medium")
     titles = (f"λ_sen: penalty on whole {run.wanted.groups}s", "λ_las: penalty on single words")
-    for column, title, key in zip(columns, titles, ("lam_sen", "lam_las"), strict=True):
+    for column, title, key in zip(columns, titles, keys, strict=True):
         column.select_slider(
-            plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=f"widget_{key}", on_change=take
+            plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=key, on_change=take
         )  # fmt: skip
     return state.comparison_here
 

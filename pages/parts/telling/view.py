@@ -51,8 +51,19 @@ def _others(job_id: str) -> None:
 
 
 def draw_share(comparison: SentenceComparison, found: Reading) -> int:
-    """The slider, and what a reader of so few sentences gets right; returns the share's position."""
+    """The slider, and what a reader of so few sentences gets right; returns the share's position. Where no word has a
+    weight there is nothing to choose: that is said."""
     state, unit = st.session_state, comparison.groups
+    part = "test" if len(comparison.test) else "dev"
+    n = len(getattr(comparison, part))
+    if not found.group_norm.any():
+        right = getattr(found, part)[-1]
+        st.info(
+            f"Every weight is 0: no {unit} is telling, and all documents are taken for the same class, which is right "
+            f"for {percent(right, 1)} of {many(n, 'unseen document')}. Words have weights where λ is smaller: "
+            "Regularisation parameters, below."
+        )
+        return len(found.shares) - 1
     percents = [round(100 * share) for share in found.shares]
     chosen = percents[found.chosen]
     value = state.get("comparison_share") or chosen
@@ -62,9 +73,7 @@ def draw_share(comparison: SentenceComparison, found: Reading) -> int:
         help=f"The strongest {unit}s, by the weights of their words; the others are taken out of the documents.",
     )  # fmt: skip
     k = percents.index(value)
-    test = len(comparison.test) > 0
-    right, whole = (found.test if test else found.dev)[[k, -1]]
-    n = len(comparison.test) if test else len(comparison.dev)
+    right, whole = getattr(found, part)[[k, -1]]
     st.markdown(
         f"Reading only the **{value} %** most telling {unit}s, the classifier is right on **{percent(right, 1)}** of "
         f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}."
@@ -191,14 +200,16 @@ def _sentences(
     ]
     sides = (classes[0], classes[1]) if two else ("the others", classes[own])
     sentence_view(
-        sentences, classes=sides, models=list(models), strongest=max(strongest, 1e-9), key="comparison_view",
+        sentences, classes=sides, models=list(models), strongest=strongest, key="comparison_view",
         unit=unit,
     )  # fmt: skip
     st.caption(
         f"A bar is a {unit}'s log-odds for the document's class, {plain(classes[own])}: the log of its probability "
         f"with all {unit}s, less that without this one. "
         + (
-            f"Kept and norm are those of ADMM's copy of the weights for this {unit}."
+            ""
+            if strongest == 0
+            else f"Kept and norm are those of ADMM's copy of the weights for this {unit}."
             if copied
             else "Kept is what is read with the share above; norm is that of the weights of its words"
             + (": ADMM has copies for the training documents only." if rows[0].copies is not None else ".")

@@ -37,6 +37,15 @@ def test_keyness_by_hand():
         keyness(counts, group, sizes, 5)
 
 
+def test_a_log_ratio_is_not_below_0_beside_a_part_that_has_none():
+    """In a part of 10 words ½ is more, a million words, than the 3 of 200."""
+    counts = sparse.csr_matrix([[3, 0, 1], [0, 0, 1]])
+    large, small = (keyness(counts, np.array([0, 1]), np.array([200, 10]), k) for k in (0, 1))
+    assert large["log_ratio"][0] == 0 == small["log_ratio"][0]
+    assert large["log_ratio"][1] == 0 == small["log_ratio"][1]  # in neither part
+    assert large["log_ratio"][2] == pytest.approx(math.log2(1 / 20)) == pytest.approx(-small["log_ratio"][2])
+
+
 def test_p_is_corrected_as_scipy_does():
     p = np.random.default_rng(0).uniform(size=40) ** 3
     np.testing.assert_allclose(corrected(p), false_discovery_control(p))

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from cflengine.compression.analysis import overtime
 from cflengine.compression.analysis.overtime import Periods, bursts, periods_of, permuted_weight, rates
 from cflengine.engine.checks import InputError
 
@@ -79,15 +78,40 @@ def test_bursts_are_the_states_of_least_cost():
     assert set(range(10)) & set(found.index[:8])
 
 
-def test_phrases_may_be_looked_at_in_parts_and_only_those_that_can_weigh_enough(monkeypatch):
+def test_bursts_of_few_places_and_over_periods_without_the_phrase_or_without_words():
+    """Mostly zeros, a last period without words: bursts end where the phrase does."""
+    rng = np.random.default_rng(8)
+    T = 9
+    periods = Periods(np.arange(T), tuple("abcdefghi"))
+    n = rng.integers(20, 90, T)
+    n[-1] = 0
+    x = rng.poisson(0.4, (T, 60))
+    x[3:6, :30] += rng.poisson(3, (3, 30))
+    x[-1] = 0
+    found = bursts(sparse.csr_matrix(x), n, periods).set_index("phrase")
+    for d in range(60):
+        states = best_states(x[:, d].astype(float), n.astype(float)) if x[:, d].any() else (0,)
+        assert any(states) == (d in found.index)
+        if any(states):
+            a, e = (periods.names.index(found.loc[d, end]) for end in ("first", "last"))
+            assert all(states[a : e + 1]) and (a == 0 or not states[a - 1]) and not states[e + 1]
+            assert x[a, d] and x[e, d] and found.loc[d, "count"] == x[a : e + 1, d].sum()
+    assert len(found) > 10
+
+
+def test_a_burst_begins_where_the_phrase_does_not_in_an_empty_period_before():
+    periods = Periods(np.array([1, 2, 3]), tuple("abcd"))
+    found = bursts(sparse.csr_matrix([[9], [1], [0]]), np.array([50, 100, 900]), periods)
+    assert found[["first", "last", "count"]].values.tolist() == [["b", "b", 9]]
+
+
+def test_only_those_that_can_weigh_enough_are_looked_at():
     rng = np.random.default_rng(1)
     periods = Periods(np.arange(9), tuple("abcdefghi"))
     x = rng.poisson(rng.exponential(6, 200), (9, 200))
     x[3:5, :20] += rng.poisson(20, (2, 20))
     n = rng.integers(2000, 9000, 9)
     every = bursts(sparse.csr_matrix(x), n, periods)
-    monkeypatch.setattr(overtime, "_CELLS", 9 * 7)
-    pd.testing.assert_frame_equal(bursts(sparse.csr_matrix(x), n, periods), every)
     heavy = every[every["weight"] >= 20.0]
     found = bursts(sparse.csr_matrix(x), n, periods, least=20.0)
     pd.testing.assert_frame_equal(found[found["weight"] >= 20.0], heavy)
