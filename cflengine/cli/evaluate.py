@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from pathlib import Path
@@ -214,7 +215,8 @@ def _summary(finding: Any) -> None:
     for row in table.to_dict("records"):
         low, high = row[f"{task.measure}_interval"] if row["method"] != "baseline" else (None, None)
         shown = (lambda x: f"{100 * x:6.2f} %") if percent else (lambda x: f"{x:8.4g}")
-        interval = "" if low is None else f"  ({shown(low).strip()} to {shown(high).strip()})"
+        known = low is not None and not math.isnan(low)
+        interval = f"  ({shown(low).strip()} to {shown(high).strip()})" if known else ""
         size = "" if low is None else f"  {int(row['features']):>9,} features"
         test = row.get("against_unigrams")
         p = f"  p {test['p']:.2g}" if isinstance(test, dict) else ""

@@ -13,7 +13,7 @@ from typing import Any
 from cflengine.cli.terminal import TerminalWatch, is_shown
 from cflengine.cli.values import names, number, pattern
 from cflengine.engine import InputError, many
-from cflengine.text import PRESETS, preset_pattern
+from cflengine.text import PRESETS, asked_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
 SOLVER_OPTIONS = {
@@ -109,13 +109,11 @@ def add_reading(command: argparse.ArgumentParser, token_pattern: str = r"\w+|[^\
 
 def settle_tokens(arguments: argparse.Namespace) -> None:
     """Make of --tokens and --drop-punctuation a token pattern. Raises ValueError where they contradict each other."""
-    name = getattr(arguments, "tokens", None)
-    drop = getattr(arguments, "drop_punctuation", False)
-    if drop and arguments.token_pattern is not None:
+    if getattr(arguments, "drop_punctuation", False) and arguments.token_pattern is not None:
         raise InputError("--drop-punctuation is for --tokens; a --token-pattern says itself what is a token.")
-    if name is not None or drop:
-        by_words = arguments.command == "embed" or getattr(arguments, "features", None) == "words"
-        arguments.token_pattern = preset_pattern(name or "words", punctuation=not (drop or by_words))
+    asked = asked_pattern(arguments.command, vars(arguments))
+    if asked is not None:
+        arguments.token_pattern = asked
 
 
 def settle_solver(arguments: argparse.Namespace, given: Container[str]) -> None:
@@ -326,7 +324,10 @@ def plain_arguments(arguments: argparse.Namespace) -> dict[str, Any]:
 def run_facts(arguments: argparse.Namespace) -> dict[str, Any]:
     """What a report says of the command that made it, so that it can be checked and repeated."""
     own = {"command": arguments.command, "arguments": plain_arguments(arguments)}
-    return own | {"input_path": [str(Path(name).resolve()) for name in arguments.input]}
+    names = [arguments.input] if isinstance(arguments.input, str) else arguments.input
+    template = getattr(arguments, "template", None)
+    own |= {} if template is None else {"template_path": str(Path(template).resolve())}
+    return own | {"input_path": [str(Path(name).resolve()) for name in names]}
 
 
 class Clock:

@@ -62,6 +62,9 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"  checked: {line}")
             for line in finding.notes:
                 print(f"  not verified: {line}")
-        print("not checked: seconds and memory; solver, settings, steps and why it ended; the way in trace.csv")
+        print(
+            "not checked: seconds, memory and versions; solver, settings, steps and why it ended; the way in trace.csv;"
+            " options that results do not show"
+        )
     print(f"verified ({time.perf_counter() - began:.1f} s)")
     return 0

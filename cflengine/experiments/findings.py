@@ -13,10 +13,12 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.words import many
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
+from cflengine.experiments.statistics import FEWEST_UNITS
 from cflengine.experiments.tasks import Weights, compare
 from cflengine.linear.weighting import idf_of
 
@@ -50,7 +52,8 @@ class Finding:
         return self.standing.task
 
     def no_better_than_guessing(self) -> list[str]:
-        """The methods of which these documents cannot tell: the 95 % interval of their gain holds 0, or is below."""
+        """The methods of which these documents cannot tell: the 95 % interval of their gain holds 0, is below, or is
+        not there, of too few documents or groups."""
         gains = ((name, entry["gain_over_guessing_interval"]) for name, entry in self.methods.items())
         return [name for name, (low, _) in gains if not low > 0]
 
@@ -111,6 +114,10 @@ def _find(evaluation: Evaluation, standing: Standing) -> Finding:
             notes.append("no model is kept: so many classes are told apart by their centroids")
     elif best is not None:
         notes.append("stopped before the recommended features were looked at closely")
+    drawn = task.resampling()
+    if methods and drawn.n_drawn < FEWEST_UNITS:
+        unit = "author" if isinstance(task, AuthorTask) else "document" if drawn.groups is None else "group"
+        notes.append(f"judged on {many(drawn.n_drawn, unit)}, too few for 95 % intervals")
     predictions = _predictions(task, words, best)
     return Finding(
         standing, methods, task.baseline(), best.candidate.method if best else None, telling, predictions, curve,

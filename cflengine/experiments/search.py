@@ -82,7 +82,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.transductive = transductive
 
-    def fit(self, X: Iterable[str], y: Any) -> CompressiveSearchCV:
+    def fit(self, X: Iterable[str], y: Any, groups: Any = None) -> CompressiveSearchCV:
         """Judge every λ on documents that its dictionary has not seen, and fit the best one to all of them.
 
         Parameters
@@ -91,6 +91,8 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
             Documents: strings.
         y : object
             (documents,), labels or numbers.
+        groups : object, default: None
+            (documents,), for a ``cv`` that keeps groups together.
 
         Returns
         -------
@@ -99,15 +101,19 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         """
         if not (hasattr(self.features, "path") and hasattr(self.estimator, "predict")):
             raise InputError("estimator must be one that predicts, and features a CompressiveFeatures, in this order.")
+        if not np.iterable(self.lams):
+            raise InputError(f"lams must be numbers, several of them, not {self.lams!r}.")
         texts, y, lams = list(X), np.asarray(y), list(self.lams)
         scorer = self._scorer(self.estimator)
-        splits = list(check_cv(self.cv, y, classifier=is_classifier(self.estimator)).split(texts, y))
+        splits = self._splits(texts, y, groups)
         path = clone(self.features).path(texts, lams)
         found = [self._fold(path, texts, y, scorer, *split) for split in splits]
-        if any(len(one) < len(path) for one in found):
+        if any(len(one) < len({float(lam) for lam in lams}) for one in (path, *found)):
             raise InputError("the search was stopped before every λ was judged.")
         scores = np.array(found).T
         mean, spread = scores.mean(axis=1), scores.std(axis=1)
+        if np.isnan(mean).all():
+            raise InputError("no λ could be judged: with each of them a score is NaN.")
         results = path.frame.assign(mean_score=mean, std_score=spread)
         order = results.sort_values(["mean_score", "dictionary_size"], ascending=[False, True], kind="stable")
         self.path_, self.results_, self.best_index_ = path, results, int(order.index[0])
@@ -117,7 +123,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
             **{f"split{k}_test_score": scores[:, k] for k in range(len(splits))},
             "mean_test_score": mean,
             "std_test_score": spread,
-            "rank_test_score": rankdata(-mean, method="min").astype(np.int32),
+            "rank_test_score": rankdata(np.where(np.isnan(mean), np.inf, -mean), method="min").astype(np.int32),
         }
         self.best_lam_, self.best_score_ = path.lams[self.best_index_], float(mean[self.best_index_])
         self.best_params_ = {"lam": self.best_lam_}
@@ -126,6 +132,14 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
+
+    def _splits(self, texts: Sequence[str], y: np.ndarray, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Positions of the documents to learn from and to judge by, of each fold."""
+        cv, every = check_cv(self.cv, y, classifier=is_classifier(self.estimator)), np.arange(len(texts))
+        splits = [(every[train], every[test]) for train, test in cv.split(texts, y, groups)]  # from masks, too
+        if not splits:
+            raise InputError("cv makes no split of the documents.")
+        return splits
 
     def _fold(
         self, path: FeaturePath, texts: Sequence[str], y: np.ndarray, scorer: Any, train: np.ndarray, test: np.ndarray

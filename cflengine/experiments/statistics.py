@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import sparse
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_1samp
 
 from cflengine.linear.search import paired_test
 
 DRAWS = 1000
+FEWEST_UNITS = 6  # of fewer, no pattern of signs is rarer than one in twenty: there is no interval, and p is above 0.05
+_MOST_FLIPS = 14  # units of which all patterns of signs are gone through
 _CHUNK_ENTRIES = 1 << 22
 
 
@@ -27,13 +29,15 @@ class Resampling:
     seed: int = 0
     draws: int = DRAWS
 
+    @property
+    def n_drawn(self) -> int:
+        """What is drawn: groups, and units alone."""
+        return int(_members(self.n, self.groups).max(initial=-1)) + 1
+
     def weights(self) -> Iterator[np.ndarray]:
         """float64 (some draws, n): how often each unit was drawn."""
         rng = np.random.default_rng(self.seed)
-        member = np.arange(self.n)
-        if self.groups is not None:
-            alone = self.groups < 0
-            _, member = np.unique(np.where(alone, -1 - np.arange(self.n), self.groups), return_inverse=True)
+        member = _members(self.n, self.groups)
         size = int(member.max()) + 1
         step = max(1, _CHUNK_ENTRIES // max(self.n, 1))
         for begin in range(0, self.draws, step):
@@ -41,12 +45,20 @@ class Resampling:
             yield rng.multinomial(size, np.full(size, 1.0 / size), size=count)[:, member].astype(np.float64)
 
     def interval(self, statistic: Callable[[np.ndarray], np.ndarray], level: float = 0.95) -> tuple[float, float]:
-        """Percentiles of a statistic, which takes weights (draws, n) and gives (draws,); NaN without units."""
-        if self.n == 0:
+        """Percentiles of a statistic, which takes weights (draws, n) and gives (draws,); NaN where fewer than six are
+        drawn, of which the bootstrap has too few outcomes to tell."""
+        if self.n_drawn < FEWEST_UNITS:
             return (np.nan, np.nan)
         found = np.concatenate([statistic(weights) for weights in self.weights()])
         low, high = np.nanquantile(found, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
+
+
+def _members(n: int, groups: np.ndarray | None) -> np.ndarray:
+    """int64 (n,): which of what is drawn each unit belongs to."""
+    if groups is None:
+        return np.arange(n)
+    return np.unique(np.where(groups < 0, -1 - np.arange(n), groups), return_inverse=True)[1]
 
 
 def weighted_mean(values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
@@ -96,12 +108,19 @@ def whole(statistic: Callable[[np.ndarray], np.ndarray], n: int) -> float:
 def paired_p(first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = None) -> float:
     """p that two methods are equally good, from what each unit was worth: an exact sign test for right and wrong
     (bool), a paired t-test for errors (float); 1 where they never differ. groups: of units, as :class:`Resampling` has
-    them: then a t-test of the groups' sums, since units of one group are not independent."""
-    if np.array_equal(first, second) or len(first) < 2:
-        return 1.0
-    if groups is not None:
-        member = np.unique(np.where(groups < 0, -1 - np.arange(len(groups)), groups), return_inverse=True)[1]
-        first, second = (np.bincount(member, values.astype(np.float64)) for values in (first, second))
-    if first.dtype == bool:
+    them: then a test of the groups' sums, since units of one group are not independent. Up to fourteen errors or sums
+    are tested exactly, by all patterns of their signs."""
+    if groups is None and first.dtype == bool:
         return paired_test(first, second)
-    return float(ttest_rel(first, second).pvalue)
+    member = _members(len(first), groups)
+    difference = np.bincount(member, first.astype(np.float64) - second.astype(np.float64))
+    if not difference.any():
+        return 1.0
+    n = len(difference)
+    if n <= _MOST_FLIPS:
+        signs = 1.0 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
+        total = abs(difference.sum())
+        return float(np.mean(np.abs(signs @ difference) >= total * (1.0 - 1e-12)))
+    if np.ptp(difference) == 0.0:
+        return 2.0 ** (1 - n)  # of the signs: a t-test has no spread to go by
+    return float(ttest_1samp(difference, 0.0).pvalue)

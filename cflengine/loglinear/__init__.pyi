@@ -2,9 +2,10 @@ from .crf import ChainCRF
 from .export import logistic_report, write_logistic
 from .logistic import LogisticClassifier, LogisticModel
 from .model.certificate import certify_binary
-from .model.chain import ChainModel, ChainScorer, chain_features
+from .model.chain import ChainModel, ChainScorer
 from .model.losses import BinaryModel
 from .model.objective import Objective, Point
+from .model.problem import chain_features
 from .solvers.clustered import Step, clustered
 from .solvers.clusters import chunks, explained_variance, optimal_clusters
 from .solvers.line_search import unit_step, wolfe_step

@@ -20,8 +20,8 @@ from cflengine.engine.progress import Listener, Progress
 from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.parameters import parameters_of, read_parameters, written_parameters
 from cflengine.linear.saving import SavedModel, are_labels, label_array, plain_labels, require
-from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features
-from cflengine.loglinear.model.problem import ChainData, ChainFeatures
+from cflengine.loglinear.model.chain import ChainModel, ChainScorer
+from cflengine.loglinear.model.problem import ChainData, ChainFeatures, chain_features
 from cflengine.loglinear.solvers.registry import SOLVERS, solve
 from cflengine.loglinear.solvers.result import LoglinearResult
 from cflengine.loglinear.solvers.settings import Settings, history_bytes
@@ -241,7 +241,10 @@ class ChainCRF(SavedModel, BaseEstimator):
         ValueError for a sentence with more or fewer labels than tokens.
         """
         right = total = 0
-        for truth, guess in zip(labels, self.predict(sentences), strict=True):
+        truths, guesses = list(labels), self.predict(sentences)
+        if len(truths) != len(guesses):
+            raise InputError(f"there are {len(guesses)} sentences but {len(truths)} sequences of labels.")
+        for truth, guess in zip(truths, guesses, strict=True):
             if len(truth) != len(guess):
                 raise InputError(f"a sentence of {len(guess)} tokens has {len(truth)} labels.")
             right += sum(a == b for a, b in zip(truth, guess, strict=True))

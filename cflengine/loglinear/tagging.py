@@ -14,7 +14,7 @@ from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
 from cflengine.loglinear.crf import ChainCRF
 from cflengine.text.corpus import CorpusError, whole_characters
-from cflengine.text.tagging.conll import Rows, read_columns, write_columns
+from cflengine.text.tagging.conll import Rows, predicted_names, read_columns, write_columns
 from cflengine.text.tagging.tags import convert, evaluate, score_frame
 
 
@@ -114,14 +114,12 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     trace = model.trace_.dropna(axis="columns", how="all") if len(model.trace_) else model.trace_
     (folder / "trace.csv").write_bytes(frame_csv(trace))
     scores = []
-    names: set[str] = set()
-    for test in tests:
+    for test, name in zip(tests, predicted_names(test.name for test in tests), strict=True):
         predicted = model.predict(test.rows)
         tagged = (
             [(*cells, true, guess) for cells, true, guess in zip(rows, labels, guesses, strict=True)]
             for rows, labels, guesses in zip(test.rows, test.labels, predicted, strict=True)
         )
-        name = _new_name(test.name, names)
         with (folder / f"{name}.predicted").open("w", encoding="utf-8") as file:
             file.writelines(write_columns(tagged))
         found = score_frame(evaluate(test.labels, predicted))
@@ -131,15 +129,6 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     if len(frame):
         (folder / "evaluation.csv").write_bytes(frame_csv(frame))
     return frame
-
-
-def _new_name(name: str, taken: set[str]) -> str:
-    """``name``, with a number where two test files are called the same."""
-    candidate, number = name, 2
-    while candidate in taken:
-        candidate, number = f"{name}.{number}", number + 1
-    taken.add(candidate)
-    return candidate
 
 
 def tagging_report(

@@ -15,7 +15,7 @@ from .sentences import UNITS, sentence_spans, unit_spans
 from .tagging.conll import read_columns, write_columns
 from .tagging.tags import Score, entities, evaluate
 from .tagging.templates import PAPER_TEMPLATE, attribute_maker, parse_template, usual_template
-from .token_presets import PRESETS, USUAL_TOKENS, TokenChoice, has_dictionary, preset_pattern
+from .token_presets import PRESETS, USUAL_TOKENS, TokenChoice, asked_pattern, has_dictionary, preset_pattern
 from .token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN, TokenTable, check_pattern, plain_tokens
 from .tokens import Tokenizer, printable
 
@@ -44,6 +44,7 @@ __all__ = [
     "TokenChoice",
     "TokenTable",
     "Tokenizer",
+    "asked_pattern",
     "attribute_maker",
     "check_corpus",
     "check_pattern",

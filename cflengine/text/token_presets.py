@@ -13,7 +13,7 @@ Each also without punctuation. A model keeps the pattern; of a dictionary, its n
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -146,6 +146,28 @@ class TokenChoice:
 
 
 USUAL_TOKENS = TokenChoice()
+
+
+def asked_pattern(command: str, arguments: Mapping[str, Any]) -> str | None:
+    """The token pattern that options of the command ask for by a name; None where they do not.
+
+    Parameters
+    ----------
+    command : str
+        Its name: words as features have no punctuation.
+    arguments : Mapping
+        Its options: tokens, drop_punctuation, features.
+
+    Returns
+    -------
+    str or None
+        A pattern of the presets.
+    """
+    name, drop = arguments.get("tokens"), bool(arguments.get("drop_punctuation"))
+    if name is None and not drop:
+        return None
+    by_words = command == "embed" or arguments.get("features") == "words"
+    return preset_pattern(name or "words", punctuation=not (drop or by_words))
 
 
 def is_dictionary(pattern: str) -> bool:

@@ -85,7 +85,8 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     _check_documents(folder, table, corpus)
     columns = ("lam", "objective", "lower_bound", "gap", "dictionary_size", "n_pointers")
     check_table(folder / "path.csv", points, columns)
-    for row, own in zip(rows_of(folder / "path.csv"), shares, strict=True):
+    for row, own, point in zip(rows_of(folder / "path.csv"), shares, points, strict=True):
+        require(row["reason"] == point["reason"], f"path.csv says another reason at λ = {row['lam']} than the report.")
         said = np.array([float(row[f"share_{k}"]) for k in range(1, len(own) + 1)])
         require(np.allclose(said, own, rtol=1e-9, atol=1e-12), f"path.csv says other shares at λ = {row['lam']}.")
     solved, missing = {point["lam"] for point in points}, set(report.get("lams_not_solved", ()))
@@ -189,6 +190,8 @@ def _check_solution(
     notes: tuple[str, ...] = ()
     if report.get("gap_lies_in") is not None:
         notes = ("how the gap is shared among documents, K-grams and its terms, but for the sums",)
+    if any(report.get(name) is not None for name in ("relaxation", "relaxation_upper")):
+        notes += ("the cost of the relaxation's own solution, which is not in the files",)
     if word is not None:
         number = isinstance(word, int | float) and not isinstance(word, bool) and report.get("solver") == "exact"
         # it is HiGHS's word, to its tolerances; what lies above a solution, or below what is proved, is not even that

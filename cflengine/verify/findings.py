@@ -16,6 +16,7 @@ from scipy import sparse
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.progress import TerminationReason
 from cflengine.plq.certificate import FEASIBLE
 from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
@@ -124,6 +125,15 @@ def check_table(path: Path, rows: list[dict[str, Any]], columns: tuple[str, ...]
             value, number = float(cell or "nan"), math.nan if said[name] is None else float(said[name])
             same = close(value, number) if math.isfinite(value) else not math.isfinite(number)
             require(same, f"{path.name} says a {name} of {cell!r}, the report {said[name]!r}.")
+
+
+def check_reasons(said: Any, where: str) -> None:
+    """FalseResult for a solve that ended for a reason there is none of; said: values that JSON has."""
+    if isinstance(said, dict) and isinstance(said.get("reason"), str):
+        unknown = set(said["reason"].split(", ")) - set(map(str, TerminationReason))
+        require(not unknown, f"{where} says that a solve ended by {said['reason']!r}.")
+    for inside in said.values() if isinstance(said, dict) else said if isinstance(said, list) else ():
+        check_reasons(inside, where)
 
 
 def check_trace(path: Path, found: list[tuple[float, float]]) -> None:

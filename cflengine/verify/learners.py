@@ -1,7 +1,7 @@
-"""Runs of ``cflengine train-logistic`` and ``train-crf`` checked from their files and the input.
+"""Runs of ``cflengine train-logistic`` checked from their files and the input; what checks of other learners share.
 
 The training data are made again from the input, where features are words; K-grams as features are taken from
-``proof.npz``, and that is said. Objective and bound are those of each system's certificate, plain numpy, at the weights
+``proof.npz``, and that is said. Objective and bound are those of the certificate, plain numpy, at the weights
 of the files and the dual points of ``proof.npz``.
 """
 
@@ -21,13 +21,9 @@ from cflengine.linear.labels import read_labels, row_classes, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import last_parts, read_model
-from cflengine.loglinear.model.certificate import certify_binary, certify_chain, certify_multinomial
-from cflengine.loglinear.model.problem import ChainData, ChainFeatures
-from cflengine.text.tagging.attributes import AttributeTable
-from cflengine.text.tagging.tags import convert
-from cflengine.text.tagging.templates import attribute_maker
+from cflengine.loglinear.model.certificate import certify_binary, certify_multinomial
 from cflengine.text.token_table import find_tokens
-from cflengine.verify.answers import AnsweredDocuments, cell_of, check_column, check_weights
+from cflengine.verify.answers import AnsweredDocuments, check_weights
 from cflengine.verify.findings import (
     MODEL,
     Finding,
@@ -37,7 +33,6 @@ from cflengine.verify.findings import (
     require,
     require_bound,
     require_gap,
-    require_gap_of,
     require_same,
     rows_of,
     sound,
@@ -72,12 +67,12 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     found = []
     if many:
         certify = partial(certify_multinomial, X, y, ridge=ridge, lasso=lasso)
-        found.append(_compare(fits[0], certify, w_of.T.ravel(), proof.get("proof_w_0")))
+        found.append(compare_fit(fits[0], certify, w_of.T.ravel(), proof.get("proof_w_0")))
     else:
         pairs = [*zip(fits, class_signs(y, n_classes), strict=True)]
         for k, (fit, signs) in enumerate(with_progress(pairs, "certifying fits", "fits")):
             certify = partial(certify_binary, X, signs, ridge=ridge, lasso=lasso, alpha=proof.get(f"alpha_{k}"))
-            found.append(_compare(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
+            found.append(compare_fit(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features",
         f"{rows} certified fits",
@@ -99,63 +94,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     return worst("logistic regression", found, checked, notes + documents.notes)
 
 
-def verify_chain(folder: Path, report: dict[str, Any], sentences: list[list[list[str]]]) -> Finding:
-    """Check a run of ``cflengine train-crf``; sentences: columns of each token of the training file. Raises
-    FalseResult."""
-    arguments, proof = report["arguments"], read_proof(folder)
-    tags = [[cells[-1] for cells in sentence] for sentence in sentences]
-    if arguments.get("scheme"):
-        tags = [convert(one, arguments["scheme"]) for one in tags]
-    header, arrays = read_model(folder / MODEL, "chain")
-    attributes_of, _ = attribute_maker(header["template"])
-    rows = [[cells[:-1] for cells in sentence] for sentence in sentences]
-    X, ptr = AttributeTable(header["attributes"]).matrix(attributes_of(row) for row in rows)
-    number = {label: c for c, label in enumerate(header["classes"])}
-    unknown = next((tag for one in tags for tag in one if tag not in number), None)
-    require(unknown is None, f"the model does not know the label {unknown!r} of the training file.")
-    label = np.array([number[tag] for one in tags for tag in one], dtype=np.int32)
-    for name, n in (
-        ("n_tokens", len(label)), ("n_sentences", len(sentences)), ("n_attributes", len(header["attributes"])),
-        ("n_weights", len(arrays["w"])),
-    ):  # fmt: skip
-        require_same(report.get(name), n, f"{name} is")
-    require(report.get("labels") == header["classes"], "the labels of the report are not those of the model.")
-    for name in ("c1", "c2"):
-        require_same(arguments[name], float(header[name]), f"{name} of the model is")
-    first, last, before, after = (arrays[name] for name in ("ptr", "label", "before", "after"))
-    data, features = ChainData(X, ptr, label), ChainFeatures(first, last, before, after, len(header["classes"]))
-    require(features.takes(arrays["w"], len(header["attributes"])), f"the parts of {MODEL} do not fit together.")
-    ridge, lasso = 2.0 * float(header["c2"]), float(header["c1"])
-
-    def bound_at(w: np.ndarray) -> Any:
-        return certify_chain(data, features, w, ridge, lasso)
-
-    require_same(report["settings"]["ridge"], ridge, "a weight of the ridge of")
-    require_same(report["settings"]["lasso"], lasso, "a weight of the lasso of")
-    found = _compare(report, bound_at, arrays["w"], proof.get("proof_w_0"))
-    require_gap_of(header["gap"], relative_gap(*found), "model.cflm says")
-    check_trace(folder / "trace.csv", [found])
-    _check_chain_weights(folder / "weights.csv", header, features, arrays["w"])
-    checked = (f"{len(rows):,} training sentences, {len(label):,} tokens, {len(arrays['w']):,} weights; weights.csv",)
-    notes = ("evaluation.csv and what was tagged: the test files are not read",) if arguments.get("test") else ()
-    return worst("conditional random field", [found], checked, notes)
-
-
-def _check_chain_weights(path: Path, header: dict[str, Any], features: ChainFeatures, w: np.ndarray) -> None:
-    """weights.csv lists state features, then transitions, as the model orders them."""
-    rows, classes, n = rows_of(path), [cell_of(name) for name in header["classes"]], features.n_states
-    require(len(rows) == len(w), f"weights.csv has {len(rows):,} rows, but the model has {len(w):,} weights.")
-    attribute = np.repeat(np.arange(len(features.ptr) - 1), np.diff(features.ptr))
-    names = [cell_of(header["attributes"][a]) for a in attribute.tolist()]
-    check_column(rows[:n], "attribute", names, "weights.csv")
-    check_column(rows[:n], "label", [classes[c] for c in features.label.tolist()], "weights.csv")
-    check_column(rows[n:], "before", [classes[c] for c in features.before.tolist()], "weights.csv")
-    check_column(rows[n:], "after", [classes[c] for c in features.after.tolist()], "weights.csv")
-    for i, (row, weight) in enumerate(zip(rows, w.tolist(), strict=True)):
-        require(float(row["weight"]) == weight, f"weights.csv says in row {i + 1} another weight than {weight!r}.")
-
-
-def _compare(
+def compare_fit(
     fit: dict[str, Any], certify: Callable[[np.ndarray], Any], w: np.ndarray, other: np.ndarray | None
 ) -> tuple[float, float]:
     """Objective and bound of weights, and of those that prove more, against what the report says."""

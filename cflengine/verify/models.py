@@ -17,7 +17,7 @@ from scipy import sparse
 from cflengine.engine.gaps import relative_gap
 from cflengine.linear.saving import read_model
 from cflengine.text.token_table import gram_names
-from cflengine.verify.findings import close, require, require_gap_of
+from cflengine.verify.findings import check_reasons, close, require, require_gap_of
 
 KEPT_GRAMS = (
     "the K-grams that are features, and how the model finds them in a text: they are taken as the run left them",
@@ -76,6 +76,7 @@ def check_claims(
         own = header["parameters"].get(name)
         same = close(own, value) if isinstance(value, float) else own == value
         require(same, f"{path.name} says that {name} is {own!r}, but it was {value!r}.")
+    check_reasons({"reason": header.get("reason")}, path.name)
     said = header.get("about", {}).get("n_documents", n_documents)
     require(said == n_documents, f"{path.name} says that it was learnt from {said!r} documents, not {n_documents:,}.")
 

@@ -12,23 +12,26 @@ from zlib import error as DeflateError
 
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.output import files_of_run
-from cflengine.engine.progress import TerminationReason, Watch
+from cflengine.engine.progress import Watch
 from cflengine.text.reading.budget import reading_watched, watch_at_hand
 from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
+from cflengine.text.token_presets import asked_pattern
+from cflengine.verify.chains import verify_chain
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
 from cflengine.verify.findings import (
     CannotVerifyError,
     FalseResult,
     Finding,
+    check_reasons,
     read_report,
     require,
     require_same,
     rows_of,
 )
-from cflengine.verify.learners import verify_chain, verify_logistic
+from cflengine.verify.learners import verify_logistic
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
 from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
@@ -91,7 +94,8 @@ def _verify(folder: Path, source: Sequence[str]) -> list[Finding]:
     try:
         if isinstance(report.get("corpus"), dict):
             _check_counts(report["corpus"], read.report.to_dict())
-        _check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN})
+        check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN}, "the report")
+        _check_tokens(report["arguments"], command)
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
         if isinstance(report.get("corpus"), dict) and not source:  # a copy may be of another encoding, say
             _check_records(folder, report["corpus"], read.report)
@@ -127,13 +131,11 @@ def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
         require(rows == own, "left_out.csv names other records than those that are no documents.")
 
 
-def _check_reasons(said: Any) -> None:
-    """FalseResult for a solve that ended for a reason there is none of."""
-    if isinstance(said, dict) and isinstance(said.get("reason"), str):
-        unknown = set(said["reason"].split(", ")) - set(map(str, TerminationReason))
-        require(not unknown, f"the report says that a solve ended by {said['reason']!r}.")
-    for inside in said.values() if isinstance(said, dict) else said if isinstance(said, list) else ():
-        _check_reasons(inside)
+def _check_tokens(arguments: dict[str, Any], command: str) -> None:
+    """The token pattern is what --tokens and --drop-punctuation make, where they were given."""
+    asked = asked_pattern(command, arguments)
+    same = asked is None or arguments.get("token_pattern") == asked
+    require(same, "the report says that other tokens were asked for than its token pattern makes.")
 
 
 def _damaged(folder: Path, error: Exception) -> FalseResult:

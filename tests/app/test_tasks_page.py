@@ -20,6 +20,7 @@ from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
 from pages.parts.tasks.view import (
+    _sized,
     against,
     between,
     confusions,
@@ -92,6 +93,13 @@ def test_what_may_be_no_better_than_guessing_is_named(words, every, said):
     name = "gain_over_guessing_interval"
     found = no_better({"words": {name: words}, "compressed": None, "all K-grams": {name: every}})
     assert found.endswith(said) and "No better than guessing" in found if said else found == ""
+
+
+def test_without_an_interval_only_p_is_told():
+    none = [np.nan, np.nan]
+    entry = {"accuracy": 0.9, "accuracy_interval": none, "features": 1234}
+    assert _sized(entry, "accuracy") == "1,234 features."
+    assert "as well" in verdict({"gain": 0.3, "gain_interval": none, "p": 0.5}, "accuracy")
 
 
 def test_columns_that_can_be_predicted():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -105,6 +107,28 @@ def test_paired_tests():
     assert paired_p(right, np.zeros(60, dtype=bool)) < 1e-10
     errors = np.random.default_rng(0).random(80)
     assert paired_p(errors, errors) == 1.0 and paired_p(errors, errors + 0.1 + 0.01 * np.arange(80)) < 1e-10
+
+
+def test_of_few_units_p_is_exact_and_no_interval_is_told():
+    """The paired t-test has no spread to go by where sums of groups are equal."""
+    groups = np.array([0, 0, 1, 1, 2, 2])
+    swapped = np.array([1, 0, 1, 0, 1, 0], dtype=bool)
+    assert paired_p(swapped, ~swapped, groups) == 1.0  # each group has one right by either
+    one = np.array([1, 1, 1, 0], dtype=bool), np.array([0, 1, 0, 0], dtype=bool)
+    assert paired_p(*one, np.array([0, 0, 1, 1])) == 0.5
+    assert paired_p(*one, np.zeros(4, dtype=int)) == 1.0  # one group tells of no direction
+    errors = np.arange(3.0)
+    assert paired_p(errors + 1, errors) == 0.25 and paired_p(errors[:1] + 1, errors[:1]) == 1.0
+    assert paired_p(np.arange(20.0) + 1, np.arange(20.0)) == 2.0**-19
+    rng = np.random.default_rng(3)
+    difference = rng.normal(0.4, 1.0, 12)
+    every = np.array(list(product((-1, 1), repeat=12))) @ difference
+    assert paired_p(difference, np.zeros(12)) == pytest.approx(np.mean(np.abs(every) >= abs(difference.sum()) - 1e-12))
+    for few, drawn in ((groups, 3), (np.array([-1, -1, 0, 0, 0, 0]), 3)):
+        found = Resampling(6, few)
+        assert found.n_drawn == drawn and np.isnan(found.interval(weighted_mean(swapped * 1.0))).all()
+    assert np.isfinite(Resampling(6).interval(weighted_mean(swapped * 1.0))).all()
+    assert np.isnan(Resampling(0).interval(weighted_mean(np.zeros(0)))).all()
 
 
 def test_groups_are_not_taken_for_independent_documents():

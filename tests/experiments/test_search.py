@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold
 from sklearn.utils import get_tags
 
 from cflengine import CompressiveFeatures, CompressiveSearchCV, LogisticClassifier, load_model
@@ -34,6 +35,41 @@ def test_what_it_ends_with_is_kept(tmp_path):
     np.testing.assert_allclose(np.exp(found.predict_log_proba(unseen)), found.predict_proba(unseen))
     with pytest.raises(InputError, match="Ridge cannot be saved"):
         search(Ridge()).fit(TEXTS, np.arange(30.0)).save(tmp_path / "n.cflm")
+
+
+def test_a_search_that_is_stopped_chooses_nothing():
+    stopped = search().set_params(features=CompressiveFeatures(listeners=[lambda event: False]))
+    with pytest.raises(InputError, match="stopped before every λ"):
+        stopped.fit(TEXTS, LABELS)
+    twice = search().set_params(lams=[1.0, 1.0, 3])
+    assert twice.fit(TEXTS, LABELS).cv_results_["param_lam"].tolist() == [1.0, 3.0]
+
+
+def test_scores_that_are_not_known_come_last():
+    asked = []
+
+    def score(estimator, X, y) -> float:
+        asked.append(0)
+        return float("nan") if len(asked) in (1, 4) else float(len(asked))
+
+    found = search(scoring=score).set_params(lams=[0.1, 1.0, 3.0]).fit(TEXTS, LABELS)  # of two folds, three λ each
+    assert found.cv_results_["rank_test_score"].tolist() == [3, 2, 1] and found.best_index_ == 2
+    with pytest.raises(InputError, match="NaN"):
+        search(scoring=lambda estimator, X, y: float("nan")).fit(TEXTS, LABELS)
+
+
+def test_splits_may_be_masks_and_groups_and_have_to_be_there():
+    masks = [(np.arange(30) < 15, np.arange(30) >= 15)]
+    places = [(np.flatnonzero(train), np.flatnonzero(test)) for train, test in masks]
+    by_masks, by_places = (
+        search().set_params(cv=cv).fit(TEXTS, LABELS).cv_results_["mean_test_score"] for cv in (masks, places)
+    )
+    np.testing.assert_array_equal(by_masks, by_places)
+    grouped = search().set_params(cv=GroupKFold(3)).fit(TEXTS, LABELS, groups=np.arange(30) // 10)
+    assert len([name for name in grouped.cv_results_ if name.startswith("split")]) == 3
+    for wrong, message in (({"cv": []}, "no split"), ({"lams": 1.0}, "several of them")):
+        with pytest.raises(InputError, match=message):
+            search().set_params(**wrong).fit(TEXTS, LABELS)
 
 
 @pytest.mark.parametrize("scoring", [["accuracy", "f1_macro"], ("accuracy",), {"a": "accuracy"}])

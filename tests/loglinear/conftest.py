@@ -7,8 +7,7 @@ from collections.abc import Iterator
 import pytest
 from threadpoolctl import threadpool_limits
 
-from cflengine.loglinear.model.chain import chain_features
-from cflengine.loglinear.model.problem import ChainData, ChainFeatures
+from cflengine.loglinear.model.problem import ChainData, ChainFeatures, chain_features
 from cflengine.loglinear.warm import warm_up
 from naive.loglinear import chain_data
 

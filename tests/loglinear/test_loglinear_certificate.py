@@ -17,8 +17,9 @@ from cflengine.loglinear.model.certificate import (
     lower_bound,
     relative_gap,
 )
-from cflengine.loglinear.model.chain import ChainModel, chain_features
+from cflengine.loglinear.model.chain import ChainModel
 from cflengine.loglinear.model.objective import Objective
+from cflengine.loglinear.model.problem import chain_features
 from naive.loglinear import binary, chain_data, multinomial
 
 

@@ -233,3 +233,10 @@ def test_data_that_is_none_is_said(X, Y, said):
 def test_a_template_that_asks_for_a_column_too_many():
     with pytest.raises(ValueError, match="column 5"):
         ChainCRF(template="U:%x[0,5]").fit([[("a", "b")]], [["x"]])
+
+
+def test_as_many_sequences_of_labels_as_sentences():
+    model = ChainCRF(max_iter=2).fit([[["a"], ["b"]], [["b"]]], [["x", "y"], ["y"]])
+    for judge in (model.score, model.evaluate):
+        with pytest.raises(InputError, match="2 sentences"):
+            judge([[["a"]], [["b"]]], [["x"]])

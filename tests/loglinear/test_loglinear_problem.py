@@ -11,10 +11,11 @@ from cflengine.engine.jit import threads
 from cflengine.engine.progress import Stopped
 from cflengine.loglinear.kernels import chain as kernels_chain
 from cflengine.loglinear.model import chain
-from cflengine.loglinear.model.chain import ChainModel, ChainScorer, chain_features, infer
+from cflengine.loglinear.model.chain import ChainModel, ChainScorer, infer
 from cflengine.loglinear.model.losses import TiedModel, collected
 from cflengine.loglinear.model.problem import (
     binary_loss,
+    chain_features,
     chain_loss,
     forward_backward,
     gathered_chain,

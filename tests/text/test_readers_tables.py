@@ -44,6 +44,11 @@ def csv_bytes(rows, delimiter=",") -> bytes:
         (["2014-01-28"] * 9 + ["unknown"], None),
         (["2014-01-28"] * 5, ["2014-01-28"] * 5),
         (["soon"] * 3, None),
+        (["26-FEB-1987 15:01:01.79", "2-MAR-1987 09:00:00.10"], ["1987-02-26", "1987-03-02"]),
+        (["28/01/2014 7:05 PM", "03/04/2014, 12:30 am"], ["2014-01-28", "2014-04-03"]),
+        (["2014/1/8", "2014-01-28 23:59", "Jan 3, 2014 3:04 p.m."], ["2014-01-08", "2014-01-28", "2014-01-03"]),
+        (["28.01.2014 25:00"] * 3, None),
+        (["28/01/2014 13:00 PM"] * 2 + ["28/01/2014 0:10 AM"], None),
     ],
 )
 def test_dates_with_the_year_at_the_end_are_taken_where_one_reading_is_left(spelt, read):
@@ -52,6 +57,15 @@ def test_dates_with_the_year_at_the_end_are_taken_where_one_reading_is_left(spel
         assert series.tolist() == spelt
     else:
         assert [None if pd.isna(day) else str(day.date()) for day in series] == read
+
+
+def test_times_of_day_are_kept():
+    spelt = ["26-FEB-1987 15:01:01.79", "28/02/1987 12:30 am", "28.02.1987, 7:05 PM", "1987/3/1 09:10", "1 Mar 1987"]
+    series, _ = natural_series(spelt, untyped=True)
+    assert series.tolist() == [
+        pd.Timestamp(when)
+        for when in ("1987-02-26 15:01:01.79", "1987-02-28 00:30", "1987-02-28 19:05", "1987-03-01 09:10", "1987-03-01")
+    ]
 
 
 def test_what_is_not_understood_as_a_date_is_said():

@@ -125,6 +125,17 @@ def in_table(file: str, column: str, change: Callable[[Any], Any]) -> Callable[[
     return alter
 
 
+def filled(file: str, column: str, value: str) -> Callable[[Path], None]:
+    """The first empty cell of a column of a CSV file."""
+
+    def alter(run: Path) -> None:
+        frame = pd.read_csv(run / file, dtype=str, keep_default_na=False)
+        frame.loc[frame[column].eq("").idxmax(), column] = value
+        frame.to_csv(run / file, index=False)
+
+    return alter
+
+
 def exchanged(file: str, column: str) -> Callable[[Path], None]:
     """The first two cells of a column of a CSV file that differ, each in the other's place."""
 
@@ -491,6 +502,13 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
         ],
     ),
     "witness by features": ("features", in_table("witness.csv", "witness", lambda cell: 1.1 * cell)),
+    "preset that was asked for": ("λ-path", in_report("arguments", "tokens", value="social")),
+    "punctuation that was asked for": ("compress", in_report("arguments", "drop_punctuation", value=True)),
+    "reason in path.csv": ("λ-path", in_table("path.csv", "reason", lambda cell: "convergedx")),
+    "reason of a model": (
+        "logistic",
+        altered("model.cflm", lambda header, arrays: last(header).update(reason="convergedx")),
+    ),
     "pattern": ("tokenizer", in_json("pre_tokenizer", value=None)),
     "normaliser": ("tokenizer", in_json("normalizer", value={"type": "Lowercase"})),
     "decoder": ("tokenizer", in_json("decoder", value={"type": "Fuse"})),
@@ -615,6 +633,110 @@ def test_regularisation_of_a_tagger(tmp_path):
         alter(run)
         with pytest.raises(FalseResult):
             verify_run(run)
+
+
+TRAIN = "Kim NN B-PER\nleft VB O\n\nRome NN B-LOC\nfell VB O\n\nKim NN B-PER\nfell VB O\n\n" * 3
+TEST = "Rome NN B-LOC\nleft VB O\n\nBob NN B-PER\nfell VB X\n\nKim NN B-PER\n"
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("tagger")
+    (folder / "train.txt").write_text(TRAIN)
+    (folder / "test.txt").write_text(TEST)
+    (folder / "words.tpl").write_text("U:%x[0,0]\n")
+    (folder / "again").mkdir()
+    (folder / "again" / "test.txt").write_text(TRAIN)
+    tests = ("--test", folder / "test.txt", "--test", folder / "again" / "test.txt")
+    command("train-crf", folder / "train.txt", *tests, "--out", folder / "run", "--quiet")
+    assert any("tagged again" in line for line in verify_run(folder / "run")[0].checked)
+    return folder
+
+
+def predicted(name: str, old: str, new: str) -> Callable[[Path], Any]:
+    def alter(run: Path) -> None:
+        text = (run / name).read_text()
+        assert old in text
+        (run / name).write_text(text.replace(old, new, 1))
+
+    return alter
+
+
+def trained_otherwise(*options: object) -> Callable[[Path], Any]:
+    """Another run, which says that it was made without these options."""
+
+    def alter(run: Path) -> None:
+        folder = run.parent
+        given = [folder / name if isinstance(name, str) and name.endswith(".tpl") else name for name in options]
+        asked = json.loads((run / "report.json").read_text())["arguments"]
+        tests = [part for name in asked["test"] for part in ("--test", name)]
+        command("train-crf", folder / "train.txt", *tests, *given, "--out", run, "--quiet")
+        assert verify_run(run)
+        report = json.loads((run / "report.json").read_text())
+        report["arguments"] = asked
+        (run / "report.json").write_text(json.dumps(report))
+
+    return alter
+
+
+def fewer_features(header, arrays):
+    """Weights of two thirds of the state features are left out."""
+    ptr, n = arrays["ptr"], arrays["ptr"][-1]
+    keep = np.arange(n) % 3 > 0
+    arrays["ptr"] = np.concatenate([[0], np.cumsum(keep)])[ptr].astype(ptr.dtype)
+    arrays["label"] = arrays["label"][keep]
+    arrays["w"] = np.concatenate([arrays["w"][:n][keep], arrays["w"][n:]])
+
+
+FALSE_TAGGERS = {
+    "fewer features": altered("model.cflm", fewer_features),
+    "all states": trained_otherwise("--all-states"),
+    "all transitions": trained_otherwise("--all-transitions"),
+    "flag of the report": in_report("arguments", "all_transitions", value=True),
+    "flag of the model": altered(
+        "model.cflm", lambda header, arrays: header["parameters"].update(all_possible_states=True)
+    ),
+    "template": trained_otherwise("--template", "words.tpl"),
+    "attribute of a transition": filled("weights.csv", "attribute", "x"),
+    "label of a transition": filled("weights.csv", "label", "O"),
+    "before of a state": filled("weights.csv", "before", "O"),
+    "after of a state": filled("weights.csv", "after", "O"),
+    "reason of the model": altered("model.cflm", lambda header, arrays: header.update(reason="convergedx")),
+    "scores": in_report("scores", 0, "f1", value=0.99),
+    "evaluation.csv": in_table("evaluation.csv", "recall", lambda cell: 0.99),
+    "kind of entity": in_table("evaluation.csv", "kind", lambda cell: "ORG"),
+    "labels that were not seen": in_report("labels_unseen_in_training", value={"test.txt": ["Y"]}),
+    "predicted": predicted("test.txt.predicted", "left VB O O", "left VB O B-PER"),
+    "predicted, second file": predicted("test.txt.2.predicted", "left VB O O", "left VB O B-PER"),
+    "true label": predicted("test.txt.predicted", "Bob NN B-PER", "Bob NN B-LOC"),
+    "unknown label": predicted("test.txt.predicted", "left VB O O", "left VB O Z"),
+}
+
+
+@pytest.mark.parametrize("name", FALSE_TAGGERS)
+def test_a_false_tagger_is_refused(name, tagger):
+    run = Path(shutil.copytree(tagger / "run", tagger / "copy", dirs_exist_ok=True))
+    FALSE_TAGGERS[name](run)
+    with pytest.raises(FalseResult):
+        verify_run(run)
+
+
+def test_a_tagger_with_a_template_is_verified_from_anywhere(tagger, tmp_path, monkeypatch):
+    monkeypatch.chdir(tagger)
+    command("train-crf", "train.txt", "--template", "words.tpl", "--out", "own", "--quiet")
+    report = json.loads((tagger / "own" / "report.json").read_text())
+    assert report["input_path"] == [str(tagger / "train.txt")]
+    monkeypatch.chdir(tmp_path)
+    assert not verify_run(tagger / "own")[0].notes
+    altered("model.cflm", lambda header, arrays: header.update(template=header["template"] + "U1:%x[0,0]\n"))(
+        tagger / "own"
+    )
+    with pytest.raises(FalseResult, match="template"):
+        verify_run(tagger / "own")
+    command("train-crf", tagger / "train.txt", "--template", tagger / "words.tpl", "--out", tagger / "own", "--quiet")
+    (tagger / "words.tpl").rename(tagger / "gone.tpl")
+    assert "words.tpl" in verify_run(tagger / "own")[0].notes[0]
+    (tagger / "gone.tpl").rename(tagger / "words.tpl")
 
 
 def test_a_path_that_was_stopped_is_verified(source, tmp_path, monkeypatch):

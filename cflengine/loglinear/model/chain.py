@@ -13,7 +13,7 @@ from cflengine.linear.design import Design
 from cflengine.loglinear.kernels import chain as kernels
 from cflengine.loglinear.kernels.forward_backward import forward_backward
 from cflengine.loglinear.model.certificate import Certificate, certify_chain
-from cflengine.loglinear.model.problem import ChainData, ChainFeatures
+from cflengine.loglinear.model.problem import ChainData, ChainFeatures, neighbours
 
 _RUNS = 128  # of attributes, with as much work each
 _FREQUENT = 64  # tokens from which on an attribute is gathered by tokens
@@ -145,63 +145,6 @@ def infer(
 def by_length(ptr: np.ndarray) -> np.ndarray:
     """int64 (N,): sentences from the longest to the shortest."""
     return np.argsort(-np.diff(ptr), kind="stable")
-
-
-def chain_features(
-    data: ChainData,
-    n_labels: int,
-    *,
-    all_states: bool = False,
-    all_transitions: bool = False,
-    transitions: bool = True,
-) -> ChainFeatures:
-    """The features that training data has, as python-crfsuite makes them; or all.
-
-    Parameters
-    ----------
-    data : ChainData
-        Attributes and labels of the tokens.
-    n_labels : int
-        How many labels there are.
-    all_states : bool
-        Every attribute with every label (feature.possible_states of CRFsuite).
-    all_transitions : bool
-        Every label after every label (feature.possible_transitions).
-    transitions : bool
-        Whether labels have any.
-
-    Returns
-    -------
-    ChainFeatures
-        By attribute, then transitions.
-    """
-    n_attributes = data.X.shape[1]
-    if all_states:
-        ptr = np.arange(n_attributes + 1, dtype=np.int64) * n_labels
-        label = np.tile(np.arange(n_labels, dtype=np.int32), n_attributes)
-    else:
-        one_hot = sparse.csr_matrix(
-            (np.ones(len(data.label)), data.label, np.arange(len(data.label) + 1)), (len(data.label), n_labels)
-        )
-        present = data.X.copy()
-        present.data = np.ones(len(present.data))
-        seen = sparse.csr_matrix(present.T @ one_hot)
-        seen.sort_indices()
-        ptr, label = seen.indptr.astype(np.int64), seen.indices.astype(np.int32)
-    pairs = np.zeros((n_labels, n_labels), dtype=bool)
-    pairs[neighbours(data)] = True
-    if all_transitions or not transitions:
-        pairs[:] = transitions
-    before, after = np.nonzero(pairs)
-    return ChainFeatures(ptr, label, before.astype(np.int32), after.astype(np.int32), n_labels)
-
-
-def neighbours(data: ChainData) -> tuple[np.ndarray, np.ndarray]:
-    """The labels of every token but the first of a sentence: of the token before it, and its own."""
-    inside = np.ones(len(data.label), dtype=bool)
-    inside[data.ptr[:-1]] = False
-    ends = np.flatnonzero(inside)
-    return data.label[ends - 1], data.label[ends]
 
 
 class ChainScorer:

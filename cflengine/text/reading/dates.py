@@ -9,6 +9,9 @@ from typing import NamedTuple
 import pandas as pd
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
+_YEAR_FIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+# 15:01, 15:01:01.79, 3:01 PM behind a date
+_TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = dict(zip(_MONTHS, range(1, 13), strict=True)) | {
@@ -39,7 +42,8 @@ class Dates(NamedTuple):
 
 
 def read_dates(values: Sequence[str | None]) -> Dates:
-    """Dates as 2024-01-28 (ISO 8601), 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed.
+    """Dates as 2024-01-28 (ISO 8601), 2024/1/28, 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed,
+    and with a time of day behind them.
 
     With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
     that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few beside
@@ -99,10 +103,27 @@ def _shape(value: str) -> str | None:
     iso = ISO.fullmatch(value)
     if iso:
         return "iso" if iso[4] is None else "zoned"
-    numbered = _NUMBERED.fullmatch(value)
+    day, time = _parts(value)
+    numbered = _NUMBERED.fullmatch(day)
+    if time is None:
+        return None
     if numbered:
         return numbered[2]
-    return "named" if _named(value) else None
+    return "named" if _named(day) else None
+
+
+def _parts(value: str) -> tuple[str, str | None]:
+    """A date without its time of day, and that as ISO 8601 has it behind one: empty for none, None for what is none."""
+    match = _TIMED.fullmatch(value)
+    if match is None:
+        return value, ""
+    day, hours, minutes, seconds, half = match.groups()
+    hour = int(hours)
+    if hour > 23 or (half and not 1 <= hour <= 12):
+        return day, None
+    if half:
+        hour = hour % 12 + (12 if half in "Pp" else 0)
+    return day, f"T{hour:02d}:{minutes}" + (f":{seconds}" if seconds else "")
 
 
 def _order(shapes: dict[str, str | None], mark: str) -> str:
@@ -110,7 +131,7 @@ def _order(shapes: dict[str, str | None], mark: str) -> str:
     first = second = 0
     for value, shape in shapes.items():
         if shape == mark:
-            match = _NUMBERED.fullmatch(value)
+            match = _NUMBERED.fullmatch(_parts(value)[0])
             assert match is not None
             first, second = max(first, int(match[1])), max(second, int(match[3]))
     if (first > 12) == (second > 12):
@@ -121,17 +142,21 @@ def _order(shapes: dict[str, str | None], mark: str) -> str:
 def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
     if shape in ("iso", "zoned"):
         return value
+    date, time = _parts(value)
     if shape == "named":
-        return _named(value)
-    match, order = _NUMBERED.fullmatch(value), orders[shape]
+        return f"{_named(date)}{time}"
+    match, order = _NUMBERED.fullmatch(date), orders[shape]
     if match is None or not order:
         return None
     day, month = (match[1], match[3]) if order == "first" else (match[3], match[1])
-    return f"{match[4]}-{int(month):02d}-{int(day):02d}"
+    return f"{match[4]}-{int(month):02d}-{int(day):02d}{time}"
 
 
 def _named(value: str) -> str | None:
-    """A date with the month's English name, as ISO 8601."""
+    """A date with the month's English name, or the year first, as ISO 8601."""
+    match = _YEAR_FIRST.fullmatch(value)
+    if match:
+        return f"{match[1]}-{int(match[2]):02d}-{int(match[3]):02d}"
     match = _DAY_FIRST.fullmatch(value)
     if match:
         day, name, year = match.groups()

@@ -119,7 +119,10 @@ def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) 
         Where sentences do not pair up.
     """
     counts: dict[str, Counter[str]] = {"right": Counter(), "predicted": Counter(), "true": Counter()}
-    for truth, guess in zip(true, predicted, strict=True):
+    truths, guesses = list(true), list(predicted)
+    if len(truths) != len(guesses):
+        raise InputError(f"there are tags of {len(truths)} sentences for {len(guesses)} sentences.")
+    for truth, guess in zip(truths, guesses, strict=True):
         if len(truth) != len(guess):
             raise InputError(f"a sentence of {len(truth)} tags was given {len(guess)}.")
         wanted, found = set(entities(truth)), set(entities(guess))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -122,7 +123,8 @@ def _guess(task: Any) -> str:
 
 def _sized(entry: dict[str, Any], measure: str) -> str:
     low, high = entry[f"{measure}_interval"]
-    return f"95 % interval {worth(low, measure)} to {worth(high, measure)}; {number(entry['features'])} features."
+    interval = "" if math.isnan(low) else f"95 % interval {worth(low, measure)} to {worth(high, measure)}; "
+    return f"{interval}{number(entry['features'])} features."
 
 
 def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, Any] | None) -> str:
@@ -134,7 +136,8 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
     low, high = test["gain_interval"]
     count = method_name(finding.recommended or "").partition(", ")[2]
     count += "" if best.get("lam") is None else f", λ = {best['lam']:.3g}"
-    sure = f"95 % interval: {between(low, high, task.measure)}; p\u00a0=\u00a0{test['p']:.2g}"
+    interval = "" if math.isnan(low) else f"95 % interval: {between(low, high, task.measure)}; "
+    sure = f"{interval}p\u00a0=\u00a0{test['p']:.2g}"
     return (
         f"**{plain(task.target.column)}**: compressive features ({count}, {number(best['features'])} of them) "
         f"{verdict(test, task.measure)} ({sure}).{_best_of_all(finding, best)}"
