@@ -35,7 +35,7 @@ st.markdown(
 uploaded = st.file_uploader(
     "A model (model.cflm)", type=["cflm"], max_upload_size=_MOST_MB,
     key="widget_model", on_change=lambda: drop_model() if st.session_state.widget_model is None else None,
-    help="From the Files tab of Telling sentences, Losses or Word groups, from Embeddings or Names, from cflengine "
+    help="From the tab Files of Telling sentences or Losses, from Word groups, Embeddings or Names, from cflengine "
     "train-logistic, train-crf, sentences, erm or embed, or from cflengine.save_model.",
 )  # fmt: skip
 state = st.session_state

@@ -16,7 +16,7 @@ from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import many, number, plain
+from pages.parts.shared.words import at_least, many, number, plain
 
 COLUMNS = {
     "gram": st.column_config.TextColumn("K-gram", width="medium"),
@@ -50,7 +50,7 @@ metric_row(
     [
         ("With your vocabulary", number(check.cost), "Pointers × λ plus the K-grams in use."),
         ("Best found by the solver", number(result.objective)),
-        ("Proved bound", number(result.lower_bound), "No dictionary of K-grams is cheaper."),
+        ("Proved bound", at_least(result.lower_bound), "No dictionary of K-grams is cheaper."),
         ("Above the cheapest, at most", rounded(above, math.ceil) if math.isfinite(above) else "–"),
     ]
 )

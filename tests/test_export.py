@@ -189,6 +189,23 @@ def test_long_rows_know_their_documents(defused):
     assert frame["feature (column)"].isna().tolist() == [False, True, True]
 
 
+@pytest.mark.parametrize("values", [
+    [1.5, None, None, 4.0], ["a", None, "c", ""], [True, None, False, True], pd.to_datetime(["2024-01-01", None] * 2),
+    [None] * 4,
+])  # fmt: skip
+def test_a_long_table_joins_columns_in_which_cells_are_missing(values):
+    matrix = sparse.csr_matrix([[1, 2], [0, 3], [0, 0], [4, 5]])
+    documents, file, csv_file = pd.DataFrame({"own": values}), io.BytesIO(), io.BytesIO()
+    feature_files.write_long_parquet(matrix, ["x", "y"], file, documents=documents)
+    feature_files.write_long_csv(matrix, ["x", "y"], csv_file, documents=documents)
+    frame = pd.read_parquet(io.BytesIO(file.getvalue()))
+    assert frame["count"].tolist() == [1, 2, 3, 4, 5]
+    found, expected = frame["own"].astype(object), documents["own"].iloc[[0, 0, 1, 3, 3]].astype(object)
+    assert found.isna().tolist() == expected.isna().tolist()
+    assert found.dropna().astype(str).tolist() == expected.dropna().astype(str).tolist()
+    assert pd.read_csv(io.BytesIO(csv_file.getvalue()))["count"].tolist() == [1, 2, 3, 4, 5]
+
+
 def test_a_wide_table_is_the_matrix_however_it_is_cut(monkeypatch):
     monkeypatch.setattr(feature_files, "_AT_ONCE", 3)
     matrix = sparse.random(7, 2, 0.5, format="csr", random_state=0)

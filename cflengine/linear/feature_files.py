@@ -40,9 +40,17 @@ def long_table(
     value = "count" if np.issubdtype(matrix.dtype, np.integer) else "weight"
     columns: dict[str, pa.Array] = {"document": pa.array(row)}
     for name, column in _joined(documents, defused, ("document", "feature", value)).items():
-        columns[name] = pa.DictionaryArray.from_arrays(pa.array(row), column)
+        columns[name] = _spread(column, row)
     columns["feature"] = pa.DictionaryArray.from_arrays(pa.array(matrix.indices.astype(np.int32)), words)
     return pa.table(columns | {value: matrix.data})
+
+
+def _spread(column: pa.Array, row: np.ndarray) -> pa.Array:
+    """A column of the documents, of each entry's: what is missing is so in the entries, since Parquet takes no
+    dictionary that holds nothing."""
+    missing = column.is_null().to_numpy(zero_copy_only=False)
+    number = np.cumsum(~missing, dtype=np.int32) - 1
+    return pa.DictionaryArray.from_arrays(pa.array(number[row], mask=missing[row]), column.drop_null())
 
 
 def write_long_csv(

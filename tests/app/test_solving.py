@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -323,6 +324,21 @@ def test_a_job_says_what_it_does_before_its_first_event():
     assert job.stage == "making shards, 3 of 8 shards"
     job.rows.append({"stage": "relaxation"})
     assert job.stage == ""
+
+
+def test_the_page_stays_with_its_run_when_λ_is_chosen_anew(open_app):
+    words = np.random.default_rng(0).choice([f"w{i}" for i in range(12)], (90, 20))
+    texts = "text\n" + "".join(" ".join(row) + "\n" for row in words)
+    app = solved(use(open_app(), "random.csv", texts.encode()), lam=1.0, max_gram=3)
+    sound(app.toggle(key="tightness").set_value(True).run())
+
+    def told(app) -> str:
+        return next(part.value for part in app.markdown if "between the cost and the bound" in part.value)
+
+    before, result = told(app), job_of(app).result.result_
+    app.session_state.settings = replace(app.session_state.settings, lam=1.5)
+    sound(app.run())
+    assert job_of(app).result.result_ is result and told(app) == before
 
 
 def test_where_the_proof_is_not_tight_is_told_by_document_and_phrase(open_app):

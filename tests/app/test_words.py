@@ -11,7 +11,7 @@ import pytest
 from pages.parts.read.points import note
 from pages.parts.shared.bar import address
 from pages.parts.shared.solution import _is_better
-from pages.parts.shared.words import gap_text, gap_words, in_tags, proved_sentence
+from pages.parts.shared.words import at_least, gap_text, gap_words, in_tags, proved_sentence
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,17 @@ def test_the_sentence_says_what_is_proved(gap, optimal, max_gram, said):
     parts = proved_sentence(result, max_gram, 1, "review")
     assert "".join(part for part, _ in parts) == "1 review is built from 1,200 pieces" + said
     assert ("1,200 pieces", True) in parts
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"),
+    [
+        (86_092.68856, 0, "86,092"), (86_092.68856, 1, "86,092.6"), (0.29, 2, "0.29"), (1.005, 2, "1.00"),
+        (1234.0, 0, "1,234"), (-1.2, 0, "-2"), (math.inf, 0, "–"), (math.nan, 0, "–"),
+    ],
+)  # fmt: skip
+def test_a_bound_is_rounded_down(value, digits, said):
+    assert at_least(value, digits) == said
 
 
 def test_what_storing_costs_is_the_least_where_that_is_proved():

@@ -228,7 +228,7 @@ class LiveChart {
     if (!over) {
       if (last) words.push(`${this.stepsWord.replace(/s$/, "")} ${integer(last.i)}`, `${last.t.toFixed(1)} s`);
       words.push(`objective ${amount((racing ? null : this.done?.objective) ?? last?.best ?? last?.objective ?? null)}`);
-      words.push(`bound ${amount(value("bound"))}`);
+      words.push(`bound ${atLeast(value("bound"))}`);
       words.push(value("gap") === null ? "gap –" : `gap ${gapText(value("gap"))} proved`);
     }
     const text = words.filter(Boolean).join("  ·  ");

@@ -60,9 +60,9 @@ function seriesTraces(chart, name, s) {
   const turn = rows.find((row) => row.phase > 0);
   const cross = { symbol: "x-thin", size: 13, line: { width: 3, color: chart.theme.series[s] } };
   return [
-    trace("objective", { width: 1 }, { opacity: 0.6, ...current(rows) }),
+    trace("objective", { width: 1 }, { name: `${name}, of the moment`, opacity: 0.6, ...current(rows) }),
     trace("bound", { width: 2, dash: "dot", shape: "hv" }, {
-      mode: "lines+markers", marker: marker({ symbol: `${SERIES.symbol[s]}-open` }),
+      name: `${name}, bound`, mode: "lines+markers", marker: marker({ symbol: `${SERIES.symbol[s]}-open` }),
       hoverinfo: undefined, hovertemplate: `${name}, bound: %{y:,.6~g}<extra></extra>`,
     }),
     trace("best", { width: 3, dash: SERIES.dash[s], shape: "hv" }, {
@@ -70,7 +70,7 @@ function seriesTraces(chart, name, s) {
       hoverinfo: undefined, hovertemplate: `${name}, best: %{y:,.6~g}<extra></extra>`,
     }),
     trace("phase", {}, {
-      mode: "markers", marker: cross, x: turn ? [turn[chart.xField]] : [], y: turn ? [turn.best] : [],
+      name: `${name}, relaxation solved`, mode: "markers", marker: cross, x: turn ? [turn[chart.xField]] : [], y: turn ? [turn.best] : [],
     }),
   ];
 }

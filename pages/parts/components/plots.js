@@ -77,6 +77,12 @@ const DIGITS = { maximumSignificantDigits: 6 };
 const integer = (value) => Math.round(value).toLocaleString("en");
 const amount = (value) =>
   value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: Math.abs(value) < 1e4 ? 2 : 0 });
+// a proved bound from below: rounded down, since no more is proved
+const atLeast = (value) => {
+  if (value === null) return "–";
+  const places = Math.abs(value) < 1e4 ? 100 : 1;
+  return amount(Math.floor(value * places * (1 + 1e-12)) / places);
+};
 const percent = (value) => `${(100 * value).toLocaleString("en", { maximumSignificantDigits: 3 })} %`;
 
 // as words.py has it: rounded up, since no more is proved

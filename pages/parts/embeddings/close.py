@@ -132,7 +132,8 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
     if model is None or model.n_iter_ == 0:
         st.info("Stopped before the first epoch was done: press **Train** again.")
         return
-    items: list[Any] = [("Right, of training", percent(run.right["train"], 1))]
+    now = "By the weights of the end. The chart has what was right while they still changed, at each step."
+    items: list[Any] = [("Right, of training", percent(run.right["train"], 1), now)]
     if "test" in run.right:
         items.append(("Right, test", percent(run.right["test"], 1), "Of documents that nothing was learnt from."))
     own = "Of the documents learnt from, by a kernel as wide as the median distance of its vectors."
@@ -171,7 +172,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
         st.download_button("Trace (CSV)", lambda: frame_csv(model.trace_), "trace.csv", "text/csv", key="train_trace",
                            on_click="ignore")  # fmt: skip
         st.download_button(
-            "Vectors (text)", lambda: _vector_text(model.words_, model.vectors_), "vectors.txt", "text/plain",
+            "Vectors (text)", lambda: _vector_text(model.words_, model.vectors_), "vectors-trained.txt", "text/plain",
             key="train_vectors", on_click="ignore",
         )  # fmt: skip
     if str(result.reason) != "iteration limit":

@@ -124,15 +124,13 @@ def witness_figure(frame: pd.DataFrame, classes: Sequence[str], most: int = 12) 
 def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.Figure:
     """Loss, share of right ones and wMMD² over epochs."""
     frame = pd.DataFrame(list(rows))
-    figure = make_subplots(
-        rows=1, cols=3, subplot_titles=("cross<br>entropy", "right, of those<br>learnt from", "wMMD²")
-    )
+    figure = make_subplots(rows=1, cols=3, subplot_titles=("cross<br>entropy", "right, while<br>it learns", "wMMD²"))
     for column, (name, colour) in enumerate((("loss", BLUE), ("accuracy", GREEN), ("wmmd", ORANGE)), 1):
         figure.add_scatter(
             x=frame["epoch"], y=frame[name], mode="lines+markers", line={"color": colour, "width": 2.5}, row=1,
             col=column, showlegend=False, hovertemplate="epoch %{x}: %{y:.4g}<extra></extra>",
         )  # fmt: skip
-    figure.update_yaxes(tickformat=".0%", row=1, col=2)
+    figure.update_yaxes(tickformat=".0%", range=[0.0, 1.02], row=1, col=2)
     figure.add_hline(y=identity, line={"color": GREY, "dash": "dot"}, row=1, col=3)
     figure.update_xaxes(title_text="epoch")
     figure.update_annotations(font_size=13)  # three beside each other on a phone

@@ -126,10 +126,10 @@ def draw_files(
         pyarrow.parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
         return file.getvalue()
 
-    stem = stem_of(model, weighting)
+    stem, wide = stem_of(model, weighting), "-wide" if shape.wide else ""
     files = (
-        ("CSV", table, f"{stem}.csv", "text/csv", row),
-        ("Parquet", _made(parquet, features, names, documents=documents), f"{stem}.parquet", _BYTES,
+        ("CSV", table, f"{stem}{wide}.csv", "text/csv", row),
+        ("Parquet", _made(parquet, features, names, documents=documents), f"{stem}{wide}.parquet", _BYTES,
          "the same, smaller and faster to read, names exact"),
         ("Matrix Market", lambda: matrix_market(features), f"{stem}.mtx", "text/plain", "documents × features"),
         ("Feature names", lambda: "".join(f"{n}\n" for n in names).encode(), "feature_names.txt", "text/plain",

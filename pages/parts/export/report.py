@@ -21,10 +21,11 @@ from cflengine.compression import CompressionPath
 from cflengine.engine import versions
 from pages.parts.export.snippets import command_line, python_lines
 from pages.parts.lab.tightness import tightness_of
+from pages.parts.shared.controls import TITLES
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, ORANGE
 from pages.parts.shared.views import final_view
-from pages.parts.shared.words import gap_words, many, number, percent, proved_sentence
+from pages.parts.shared.words import at_least, gap_words, many, number, percent, proved_sentence
 
 VERSION = versions()["cflengine"]
 PHRASES, DOCUMENTS, CHARACTERS = 60, 5, 900
@@ -101,7 +102,7 @@ def _facts(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         ("λ, the cost of a use; K, the longest phrase", f"{model.lam:g}; {model.max_gram}"),
         ("Size found", f"{number(result.objective, 1)}, the least there is")
         if result.optimal
-        else ("Size found; cannot be below", f"{number(result.objective, 1)}; {number(result.lower_bound, 1)}"),
+        else ("Size found; cannot be below", f"{number(result.objective, 1)}; {at_least(result.lower_bound, 1)}"),
     ]
     return _table(("", ""), [(_text(a), _text(b)) for a, b in rows], numbers=(1,))
 
@@ -254,12 +255,13 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     if result.optimal:
         proved = "it is optimal: between its cost and a lower bound, recomputed from the data, lies less than two "
         proved += "costs can differ by"
+    solver = _text(TITLES.get(result.solver, result.solver))
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
         f"{_tokens(loaded, model)}{cut}) by compressive feature learning (Paskov et "
         f"al., 2013, 2014): the set of K-grams (K ≤ {model.max_gram}) that minimises the cost of storing the corpus "
         f"as pointers into a dictionary, a pointer costing λ = {model.lam:g} and a dictionary entry its number of "
-        f"words{plain}. The solution found by cflengine {VERSION} (solver: {_text(result.solver)}) holds "
+        f"words{plain}. The solution found by cflengine {VERSION} (solver: {solver}) holds "
         f"{number(result.dictionary_size)} K-grams and {number(result.n_pointers)} pointers; "
         f"{proved}.</p>"
     )

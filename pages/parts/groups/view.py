@@ -28,7 +28,7 @@ from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
 from pages.parts.shared.state import watch_job
-from pages.parts.shared.words import gap_text, many, number, percent, plain
+from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
 
 
 def draw_numbers(run: WeightsRun) -> None:
@@ -37,7 +37,7 @@ def draw_numbers(run: WeightsRun) -> None:
     items: list[Any] = [
         ("Objective", number(plain_result.objective, 4)),
         ("Gap, proved", gap_text(plain_result.gap), "Recomputed from the data: no weights have an objective below "
-         f"{number(plain_result.lower_bound, 6)}."),
+         f"{at_least(plain_result.lower_bound, 6)}."),
         ("F1 on the test set", percent(run.f1(plain_result.w), 1), "Of the class, on documents that took no part."),
         ("Weights", number(len(plain_result.w)), "A weight for every word of the training documents."),
     ]  # fmt: skip
@@ -126,6 +126,7 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
             key=f"weights_words_{title}", alt="A row a word of the cluster",
             column_config={
                 "weight": st.column_config.NumberColumn(format="%.3f"),
+                "documents": st.column_config.NumberColumn(help="Documents learnt from that have the word"),
                 "information (bits)": st.column_config.NumberColumn(format="%.4f"),
             },
         )  # fmt: skip

@@ -39,7 +39,7 @@ MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
 LARGE = 2_000_000  # tokens; more are measured as a job of their own
 PATIENCE_S = 20.0
 SHOWN, LISTED, SNIPPET = 20, 500, 80
-# a heading of the first column; no loss where it is meant as a phrase, since every single word may be used anyway
+# a heading of the column of phrases; no loss where it is meant as a phrase, since every single word may be used anyway
 HEADINGS = frozenset({"gram", "k-gram", "ngram", "n-gram", "phrase", "term", "word", "feature", "token", "text"})
 
 
@@ -88,7 +88,7 @@ class Check:
 
 
 def read_phrases(brought: Brought) -> list[str]:
-    """The different phrases, in order: lines, or the cells of a CSV's first column.
+    """The different phrases, in order: lines, or the cells of a CSV's column that is called so, else of its first.
 
     Cells that ``cflengine.compression.export`` defused are restored. Raises CorpusError, one sentence, for what is too
     large, no text, or without a phrase.
@@ -99,7 +99,7 @@ def read_phrases(brought: Brought) -> list[str]:
     text = _decoded(brought.data, name)
     if "\0" in text:
         raise CorpusError(f"'{name}' contains NUL bytes, so it is no text; save it as UTF-8 text.")
-    cells = _first_column(text, name) if brought.name.lower().endswith(".csv") else iter(text.splitlines())
+    cells = _phrase_column(text, name) if brought.name.lower().endswith(".csv") else iter(text.splitlines())
     phrases: dict[str, None] = {}
     for n, cell in enumerate(cells):
         if n >= MAX_LINES:
@@ -124,14 +124,15 @@ def _decoded(data: bytes, name: str) -> str:
     return (decoding.forgiving() if decoding.note else detect([data])).text(data)
 
 
-def _first_column(text: str, name: str) -> Iterator[str]:
+def _phrase_column(text: str, name: str) -> Iterator[str]:
     with long_fields():
         table = DelimitedTable(iter(io.StringIO(text, newline="")), "csv", name)
-        first = table.columns[0]
-        if table.has_header and first.strip().lower() not in HEADINGS:
-            yield _restored(first)  # a list without a heading
+        named = [column for column in table.columns if table.has_header and column.strip().lower() in HEADINGS]
+        chosen = (named or table.columns)[0]
+        if table.has_header and not named:
+            yield _restored(chosen)  # a list without a heading
         for record in table.records():
-            yield _restored(record.get(first) or "")
+            yield _restored(record.get(chosen) or "")
 
 
 def _restored(cell: str) -> str:
@@ -232,7 +233,7 @@ def ask_vocabulary() -> Brought | None:
             max_chars=MAX_TYPED, placeholder="the nose\na hint of",
         )  # fmt: skip
         upload = sent.file_uploader(
-            "Or a file: .txt, a phrase a line, or .csv, its first column", type=["txt", "csv"],
+            "Or a file: .txt, a phrase a line, or .csv, its column phrase or first", type=["txt", "csv"],
             key=f"vocabulary_upload_{generation}", max_upload_size=MAX_BYTES >> 20,
             help="It counts instead of the box. The dictionary.csv of this app will do. Stays on this computer.",
         )  # fmt: skip
@@ -248,9 +249,11 @@ def ask_vocabulary() -> Brought | None:
             state.vocabulary_upload = generation + 1  # a fresh uploader: the old one's bytes are gone
             st.rerun()
         state.vocabulary_text = text
-        state.vocabulary = Brought("", text.encode("utf-8", "replace")) if text.strip() else None
-        if not text.strip():
-            st.error("The box is empty: write a phrase a line, or choose a file.")
+        if text.strip():
+            state.vocabulary = Brought("", text.encode("utf-8", "replace"))
+        elif state.vocabulary is None or not state.vocabulary.name:  # a file that was sent stays what is measured
+            state.vocabulary = None
+            st.error("The box is empty: write a phrase a line, or choose a .txt or .csv file.")
     brought, job = state.vocabulary, current_job(WORD_LIST)
     if brought is not None and (job is None or job.result != brought):
         keep_result(WORD_LIST, brought)

@@ -22,7 +22,7 @@ from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.state import TAGGER, current_job, start_job, stop_job
-from pages.parts.shared.words import gap_text, many, number, percent, plain
+from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
 
 _BUSY = "The engine is busy with a solve; your sentence is tagged when it is done."
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
@@ -166,7 +166,7 @@ def draw_tagger(run: TaggerRun, tagger_id: str) -> None:
     overall = run.scores[run.scores["kind"] == ""] if len(run.scores) else None
     items: list[Any] = [
         ("Gap, proved", gap_text(model.duality_gap_), f"Objective {number(model.result_.objective, 2)}, proved bound "
-         f"{number(model.result_.lower_bound, 2)}."),
+         f"{at_least(model.result_.lower_bound, 2)}."),
         ("Weights", number(len(model.coef_)), f"Of {many(len(model.attributes_), 'attribute')} and "
          f"{many(len(model.classes_), 'label')}."),
     ]  # fmt: skip
@@ -185,9 +185,9 @@ def draw_tagger(run: TaggerRun, tagger_id: str) -> None:
         column_config={name: st.column_config.NumberColumn(format="percent") for name in ("precision", "recall", "f1")},
     )  # fmt: skip
     with weights:
-        states = _draw_weights(model)
+        every = _draw_weights(model)
         model_download(model, {"learnt_from": run.file.name}, key="tagger_model")
-        st.download_button("Weights (CSV)", lambda: frame_csv(states), "weights.csv", "text/csv", on_click="ignore")
+        st.download_button("Weights (CSV)", lambda: frame_csv(every), "weights.csv", "text/csv", on_click="ignore")
 
 
 def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
@@ -195,7 +195,8 @@ def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
     if tagger.learnt_columns:
         beside = many(tagger.learnt_columns, "column")
         st.caption(
-            f"⚠ It has learnt from {beside} beside the word, too, such as a part of speech. Texts have none, so it "
+            f"⚠ It has learnt from {beside} beside the word, too, such as a part of speech. Texts have none, and its "
+            "file does not say what words mostly have there (the page Names, where it learnt, goes by that). So it "
             "tags by the words alone, and worse than on the file it was judged on."
         )
     frame = _draw_sentence(tagger, tagger_id)
@@ -228,7 +229,7 @@ def _draw_tokens(where: Any, frame: pd.DataFrame) -> None:
 
 
 def _draw_weights(model: ChainCRF) -> pd.DataFrame:
-    """Attributes and transitions with their weights; returns the attributes', the largest first."""
+    """Attributes and transitions with their weights; returns all of them, each kind's largest first."""
     states = model.state_features_.sort_values("weight", key=abs, ascending=False)
     left, right = st.columns([3, 2], gap="medium")
     three = {"weight": st.column_config.NumberColumn(format="%.3f")}
@@ -241,4 +242,4 @@ def _draw_weights(model: ChainCRF) -> pd.DataFrame:
         moves, hide_index=True, height=table_height(len(moves), 320), column_config=three,
         alt="Label before, label after, weight",
     )  # fmt: skip
-    return states
+    return pd.concat([states, moves], ignore_index=True)

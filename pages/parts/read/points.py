@@ -11,7 +11,7 @@ from cflengine.compression import PathPoint
 from pages.parts.components.live_text import LiveDocuments, LivePoint
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.views import stage_view
-from pages.parts.shared.words import number, proved_sentence
+from pages.parts.shared.words import at_least, number, proved_sentence
 
 LISTED = 14  # phrases beside the text
 
@@ -58,7 +58,7 @@ def note(point: PathPoint) -> str:
     """What storing costs at a λ."""
     result = point.result
     # costs come in steps: where less than one step is open, what was found is the least
-    least = "" if result.optimal else f" than {number(result.lower_bound)}"
+    least = "" if result.optimal else f" than {at_least(result.lower_bound)}"
     return (
         f"{number(result.n_pointers)} uses of {number(point.mean_length, 2)} words on average; all storage costs "
         f"{number(result.objective)}, and cannot cost less{least}."

@@ -18,7 +18,7 @@ from pages.parts.shared.state import (
     solve_settings,
     stop_job,
 )
-from pages.parts.shared.words import gap_text, many, number, plain
+from pages.parts.shared.words import at_least, gap_text, many, number, plain
 
 _NAMES = {
     "job": "Watch the solver", "race": "Race",
@@ -74,7 +74,7 @@ def _job_status(job_id: str, kind: str) -> None:
     elif kind == SOLVE and job.state == DONE:
         result = job.result.result_
         st.markdown(f"**Watch the solver**, λ = {float(job.result.lam):g}")
-        st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{number(result.lower_bound)}**")
+        st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{at_least(result.lower_bound)}**")
         ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
         st.markdown(f"gap **{gap_text(result.gap)}** (proved)  \n{ended}")
         if is_stale():

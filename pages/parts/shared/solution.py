@@ -50,8 +50,8 @@ def _is_better(point: PathPoint, max_gram: int, model: CompressiveFeatures) -> b
 
 
 def solve_solution() -> Solution | None:
-    """What the session's last solve ended with, at its own λ, whatever the path has there."""
-    job = _own_solve()
+    """What the session's last solve ended with, whatever λ is chosen by now and the path has there."""
+    job = finished_job()
     return None if job is None else Solution(job.id, job.result)
 
 

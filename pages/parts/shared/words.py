@@ -48,6 +48,15 @@ def number(value: float, digits: int = 0) -> str:
     return "–" if value is None or not math.isfinite(value) else f"{value:,.{digits}f}"
 
 
+def at_least(value: float, digits: int = 0) -> str:
+    """A proved bound from below, rounded down: no more is proved."""
+    if value is None or not math.isfinite(value):
+        return number(value)
+    scaled = value * 10.0**digits
+    whole = math.floor(scaled + 1e-12 * max(abs(scaled), 1.0))  # a number of so many digits stays as it is
+    return number(whole / 10.0**digits, digits)
+
+
 def percent(value: float, digits: int = 2) -> str:
     """``0.00734 -> '0.73 %'``; a dash where there is none."""
     return "–" if value is None or not math.isfinite(value) else f"{100 * value:.{digits}f} %"

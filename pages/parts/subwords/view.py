@@ -19,7 +19,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row, table_height
-from pages.parts.shared.words import gap_text, many, number, percent, plain
+from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
 from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
 MOST_CHARACTERS = 600
@@ -207,7 +207,7 @@ def draw_theirs(run: SubwordRun) -> None:
             ("Tokens", number(report.tokens), f"As it encodes {number(found.n_running)} words."),
             ("Same pieces, fewest", number(report.shortest), "Its pieces, each word in as few as possible."),
             ("Best found", number(found.objective), "With as many pieces of two units or more."),
-            ("At least, proved", number(found.lower_bound), f"Of pieces of at most {report.longest} units."),
+            ("At least, proved", at_least(found.lower_bound), f"Of pieces of at most {report.longest} units."),
             *distance,
         ]
     )
