@@ -11,11 +11,12 @@ import pytest
 from test_results import downloads  # noqa: F401
 from visiting import captions, markdown, press, show, sound, until, use
 
+from cflengine.compression import count_matrix, periods_of, permuted_weight
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.compare.view import counted, file_part, keys_table
 from pages.parts.overtime.figures import rates_figure as over_time
-from pages.parts.overtime.view import shown_groups, time_columns
+from pages.parts.overtime.view import _span, shown_groups, time_columns
 from pages.parts.shared.jobs import BOARD, DONE, Job
 
 
@@ -188,6 +189,15 @@ def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
     assert "No phrase comes in a burst" in markdown(app) and "Bursts (CSV)" not in downloads
 
 
+@pytest.mark.parametrize(("first", "last", "said"), [
+    ("2024-01-30", "2024-01-30", "2024-01-30"), ("2024-01-30", "2024-02-03", "2024-01-30 – 02-03"),
+    ("2024-01-30", "2024-01-31", "2024-01-30 – 31"), ("2023-12", "2024-01", "2023-12 – 2024-01"),
+    ("1999", "2001", "1999 – 2001"),
+])  # fmt: skip
+def test_of_the_second_period_what_differs_is_told(first, last, said):
+    assert _span(first, last) == said
+
+
 def test_a_burst_is_told_and_taken_away(open_app, downloads):  # noqa: F811
     frame = pd.read_csv(io.BytesIO(debates()))
     frame.loc[frame["year"] == 1992, "text"] += " a great storm" * 6
@@ -199,6 +209,11 @@ def test_a_burst_is_told_and_taken_away(open_app, downloads):  # noqa: F811
     assert re.search("in a burst that is no accident|in bursts that are no accident", markdown(sound(app.run())))
     shown = next(element.value for element in app.dataframe if "accident" in element.value)
     assert shown["accident"].iloc[0] == "" and set(shown["accident"]) <= {"", "possible"}
+    assert shown["when"].iloc[0] == "1992" and len(shown.columns) == 5
+    model, names = app.session_state["spelt_dictionary"]
+    counts = count_matrix(model.encoding_, len(model.grams_))[:, np.flatnonzero(names["telling"])]
+    limit = permuted_weight(counts, np.diff(model.table_.doc_ptr), periods_of(frame["year"], "year"))
+    assert app.session_state["asked_bursts"][1].result()[1] == limit  # of the phrases in the table, not of all
     found = pd.read_csv(io.BytesIO(downloads["Bursts (CSV)"]()))
     assert list(found.columns) == ["phrase", "first", "last", "weight", "count"] and "storm" in found["phrase"][0]
     assert (found["first"][0], found["last"][0]) == (1992, 1992)

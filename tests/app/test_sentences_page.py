@@ -15,7 +15,7 @@ from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso import PAPER_GRID
 from pages.parts.components.sentence_view import cut_pieces
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.labels import label_columns
+from pages.parts.shared.labels import label_columns, own_split
 from pages.parts.telling.figures import path_figure
 from pages.parts.telling.run import LAMS, MODELS, TOL, ComparisonRun, Wanted
 
@@ -155,6 +155,11 @@ def test_label_columns_the_likeliest_first():
     assert list(label_columns(frame)) == ["label", "mood", "star"]
     assert label_columns(frame)["label"] == ["x", "y", "z"]
     assert label_columns(pd.DataFrame(index=range(5))) == {}
+    many = frame.assign(
+        split=["train", "test"] * 30, topic=[f"t{k % 40}" for k in range(60)], part=["dev", "test"] * 30
+    )
+    assert list(label_columns(many))[-2:] == ["split", "part"]
+    assert own_split(many, "label") == "split=test" and own_split(many, "split") is None
 
 
 def test_of_many_values_the_most_frequent_are_offered_where_some_are_chosen():

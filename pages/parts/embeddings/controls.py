@@ -163,7 +163,7 @@ def set_train(**changes: Any) -> None:
 def start_training(compared: Job) -> None:
     """Queue a training on the classes that were compared."""
     loaded, about = current_corpus(), compared.result
-    own = own_split(loaded.corpus.metadata.iloc[about.documents])
+    own = own_split(loaded.corpus.metadata.iloc[about.documents], about.choice.column)
     choice = replace(train_choice(), test=own or 0.25)
     run = TrainRun(choice)
 

@@ -87,7 +87,7 @@ def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
     if not choice or choice.name not in columns.get(choice.column, []):
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        choice = WeightsChoice(column, columns[column][0], test=own_split(metadata) or 0.2)
+        choice = WeightsChoice(column, columns[column][0], test=own_split(metadata, column) or 0.2)
         st.session_state.weights_choice = choice
     return choice
 

@@ -216,7 +216,7 @@ def _choice(columns: dict[str, bool]) -> LossChoice:
         st.session_state.loss_corpus = corpus
         column, job = next(iter(columns)), current_job(LOSS)
         metadata = current_corpus().corpus.metadata
-        choice = LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata) or 0.2)
+        choice = LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata, column) or 0.2)
         if job is not None and columns.get(job.key[2].column) == job.key[2].numbers:
             choice = job.key[2]
         st.session_state.loss_choice = choice

@@ -109,7 +109,13 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
     frame, limit = answer
     frame = frame.assign(phrase=names["gram"].to_numpy()[telling[frame["phrase"].to_numpy()]])
     shown = frame.head(SHOWN)
-    shown = shown.assign(accident=np.where(shown["weight"] > limit, "", "possible"))
+    when = [_span(first, last) for first, last in zip(shown["first"], shown["last"], strict=True)]
+    shown = pd.DataFrame(
+        {
+            "phrase": shown["phrase"], "when": when, "weight": shown["weight"], "count": shown["count"],
+            "accident": np.where(shown["weight"] > limit, "", "possible"),
+        }
+    )  # fmt: skip
     clear = int((frame["weight"] > limit).sum())
     if not len(frame):
         st.markdown("**No phrase comes in a burst.**")
@@ -125,15 +131,14 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         "dates were exchanged among documents at random, 19 times. Function words and punctuation are left out."
     )
     key = f"bursts_{len(periods.names)}_{found.id}"
-    wide = 24 + 7 * max(map(len, periods.names))  # pixels
+    wide = 24 + 7 * max(map(len, when))  # pixels
     event = st.dataframe(
         shown, hide_index=True, height=table_height(len(shown), 400), on_select="rerun",
         selection_mode="single-row", key=key,
         alt="Phrases with their strongest burst",
         column_config={
-            "phrase": st.column_config.TextColumn(width=max(100, 250 - 2 * wide)),
-            "first": st.column_config.TextColumn("from", width=wide),
-            "last": st.column_config.TextColumn("to", width=wide),
+            "phrase": st.column_config.TextColumn(width=max(100, 250 - wide)),
+            "when": st.column_config.TextColumn(width=wide),
             "weight": st.column_config.NumberColumn(format="%.1f", width=62, help="How clear the burst is"),
             "count": st.column_config.NumberColumn("uses", width=52, help="Uses of the phrase then"),
             "accident": st.column_config.TextColumn("accident?", width=72, help="Its weight is below the limit"),
@@ -146,6 +151,15 @@ def draw_bursts(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None
         "Bursts (CSV)", lambda: frame_csv(frame),
         "bursts.csv", "text/csv", on_click="ignore", key="bursts_csv",
     )  # fmt: skip
+
+
+def _span(first: str, last: str) -> str:
+    """Two periods, of the second what differs: 2024-01-30 – 02-03."""
+    if first == last:
+        return first
+    a, b = first.split("-"), last.split("-")
+    same = next((k for k, (one, other) in enumerate(zip(a, b, strict=True)) if one != other), 0)
+    return f"{first} – {'-'.join(b[same:])}"
 
 
 def _bursts(found: Solution, periods: Periods, phrases: np.ndarray) -> tuple[pd.DataFrame, float] | None:

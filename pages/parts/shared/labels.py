@@ -9,6 +9,7 @@ import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
 from cflengine.linear import MOST_CLASSES
+from cflengine.text import role_of
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.state import current_corpus
 
@@ -20,7 +21,7 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, li
     """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text).
 
     some: also columns of words with more than MOST_CLASSES values, of which so many, the most frequent, are to be
-    chosen from; they come last.
+    chosen from; they come last but for those that say which documents to judge by.
     """
     found: dict[str, list[str]] = {}
     cut: set[str] = set()
@@ -34,15 +35,18 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, li
         if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= _FEWEST:
             found[str(column)] = [str(name) for name in counts.index]
 
-    def unlikely(column: str) -> tuple[bool, bool, int]:
-        return column in cut, column.lower() not in _LIKELY, len(found[column])
+    def unlikely(column: str) -> tuple[bool, bool, bool, int]:
+        splits = column.lower() == "split" or role_of(column, metadata[column]).role == "split"
+        return splits, column in cut, column.lower() not in _LIKELY, len(found[column])
 
     return {column: found[column] for column in sorted(found, key=unlikely)}
 
 
-def own_split(metadata: pd.DataFrame) -> str | None:
-    """The test set that the corpus brings along, as ``COLUMN=VALUE``."""
-    return "split=test" if "split" in metadata and (metadata["split"] == "test").any() else None
+def own_split(metadata: pd.DataFrame, label: str) -> str | None:
+    """The test set that the corpus brings along, as ``COLUMN=VALUE``; label: the column to learn, which cannot be that
+    one."""
+    there = label != "split" and "split" in metadata and (metadata["split"] == "test").any()
+    return "split=test" if there else None
 
 
 def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:

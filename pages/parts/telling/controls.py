@@ -54,7 +54,9 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
     possible = columns.get(wanted.column, []) if wanted else []
     if not wanted or any(name not in possible for name in wanted.classes):
         column = next(iter(columns))
-        wanted = Wanted(column, _usual(columns[column]), test=own_split(current_corpus().corpus.metadata) or 0.2)
+        wanted = Wanted(
+            column, _usual(columns[column]), test=own_split(current_corpus().corpus.metadata, column) or 0.2
+        )
         st.session_state.comparison_wanted = wanted
     return wanted
 
@@ -80,7 +82,7 @@ def _take_classes(widget: str) -> None:
 
 def _split(wanted: Wanted) -> None:
     """Shares and seed; a split that the corpus brings along."""
-    split = own_split(current_corpus().corpus.metadata)
+    split = own_split(current_corpus().corpus.metadata, wanted.column)
     own = [split] if split else []
     st.caption(
         "Weights are learnt from the training documents, regularisation chosen on the development set, and the models "
