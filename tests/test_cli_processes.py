@@ -70,6 +70,16 @@ def test_closed_streams(source, tmp_path):
         assert (tmp_path / "run" / "report.json").exists()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes")
+def test_a_reader_that_ends_first_is_no_error(source, tmp_path):
+    words = [*CALL, "compress", str(source), "--out", str(tmp_path / "run")]
+    process = subprocess.Popen(words, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdout.close()
+    said = process.stderr.read().decode()
+    assert process.wait(240) == 141 and "ipe" not in said and "rror" not in said
+    assert (tmp_path / "run" / "report.json").exists()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("wait", [0.05, 0.3, 1.0])
 def test_an_early_interrupt_is_one_line(source, tmp_path, wait):

@@ -2,7 +2,7 @@
 
 Exit codes: 0, also for a run that was stopped by Ctrl-C and kept its best solution; 1 for a result that ``verify``
 finds false, and for a bug; 2 for bad usage or input, with one line on standard error; 130 for Ctrl-C before there was
-anything to keep.
+anything to keep; 141 where the program that reads standard output ended before all was written there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import _thread
 import argparse
 import os
 import re
+import select
 import signal
 import sys
 import threading
@@ -99,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             settle_solver(arguments, given)
         with _warnings_in_a_line(name, options), _interrupts_heard():
             code = arguments.run(arguments)
+            sys.stdout.flush()  # what is left over at the end of the process could only be reported by Python
         _say_late(name, getattr(arguments, "time_limit", None), time.monotonic() - began)
         return code
     except KeyboardInterrupt as interrupt:
@@ -106,11 +108,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print_error(f"{name}: interrupted, {str(interrupt) or 'nothing was written'}.")
         return 130
     except Exception as error:
+        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+            return 141
         if debug:
             traceback.print_exc()
         message, code = _sentence(error)
         _print_error(f"{name}: {_by_options(message, options)}")
         return code
+
+
+def _reader_is_gone() -> bool:
+    """Whether the program that standard output went to has ended, as ``head`` does when it has enough; then nothing
+    more is written there. Results are in their folder before a summary is printed."""
+    try:
+        poll, out = select.poll(), sys.stdout.fileno()
+        poll.register(out, 0)
+        closed = any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+        if closed:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, out)
+            os.close(nowhere)
+        return closed
+    except (AttributeError, OSError, ValueError):  # no poll on Windows, no number of a stream in memory
+        return False
 
 
 def _options(parser: argparse.ArgumentParser, command: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ from pages.parts.shared.state import (
     solve_settings,
     stop_job,
 )
-from pages.parts.shared.words import duration, gap_text, many, number, plain
+from pages.parts.shared.words import at_least, duration, gap_text, many, number, plain
 
 _RELAXATIONS = {"as in the paper": None, "proved to 1 %": 1e-2, "proved to 0.1 %": 1e-3, "proved to 0.01 %": 1e-4}
 _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
@@ -327,7 +327,7 @@ def _numbers(job_id: str) -> None:
     gap = result.gap if result else row.get("gap", math.nan)
     metrics = [
         ("Best cost", number(best), "What all pointers cost, and the dictionary."),
-        ("Proved bound", number(bound), "No dictionary of phrases of up to K words is cheaper."),
+        ("Proved bound", at_least(bound), "No dictionary of phrases of up to K words is cheaper."),
         ("Gap, proved", "optimal", LESS_IS_OPEN) if result and result.optimal else ("Gap, proved", gap_text(gap)),
     ]
     if result:

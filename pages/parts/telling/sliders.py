@@ -42,7 +42,7 @@ def draw_sliders(run: ComparisonRun) -> tuple[float, float]:
     titles = (f"λ_sen: penalty on whole {run.wanted.groups}s", "λ_las: penalty on single words")
     for column, title, key in zip(columns, titles, keys, strict=True):
         column.select_slider(
-            plain(title), LAMS, format_func=lambda lam: f"{lam:g}", key=key, on_change=take
+            title, LAMS, format_func=lambda lam: f"{lam:g}", key=key, on_change=take
         )  # fmt: skip
     return state.comparison_here
 
