@@ -11,7 +11,13 @@ from test_results import downloads  # noqa: F401
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.loglinear.tagging import TaggedFile
-from pages.parts.groups.figures import explained_figure, film_figure, parsimony_figure, trajectories_figure
+from pages.parts.groups.figures import (
+    explained_figure,
+    film_figure,
+    parsimony_figure,
+    trajectories_figure,
+    words_apart,
+)
 from pages.parts.groups.run import TIES, TITLES, TOL, WeightsChoice, WeightsRun
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import parts_of
@@ -307,3 +313,14 @@ def test_the_film_of_the_scheme_shows_clusters_in_columns(run):
     assert list(last.data[0].x) == scheme.trajectories[int(last.name), :5].tolist()
     titles = run.titles(run.clusters(3))
     assert len(titles) == 3 and any(word in titles[-1] for word in ("good", "nice", "fine"))
+
+
+def test_no_word_of_the_film_is_written_over_another():
+    rng = np.random.default_rng(0)
+    names = [f"word{k}" for k in range(120)]
+    assert words_apart(np.zeros(3), ["one", "two", "three"]) == ["one", "", ""]  # a row apart, one below the other
+    assert words_apart(np.array([-0.9, 0.0, 0.9]), ["one", "two", "three"]) == ["one", "two", "three"]
+    together = words_apart(np.zeros(120), names)  # one column: every fifth row has room for a line
+    assert [k for k, word in enumerate(together) if word] == list(range(0, 120, 5))
+    spread = words_apart(rng.uniform(-1, 1, 120), names)
+    assert 24 < sum(map(bool, spread)) <= 40 and spread[0] == "word0"

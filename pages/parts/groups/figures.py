@@ -15,7 +15,9 @@ HUES = (BLUE, "#56b4e9", GREEN, "#8a8a8a", "#e69f00", ORANGE, "#cc79a7", "#7a519
 SYMBOLS = ("triangle-down", "square", "diamond", "circle", "pentagon", "star", "triangle-up", "x")
 MOST_FRAMES, MOST_SHOWN = 50, 60
 MOST_FILMED = 120  # words of the film
-MOST_NAMED = 26  # words at the ends of lines
+MOST_NAMED = 18  # words at the ends of lines, so that none lies over another
+MOST_SAID = 40  # words beside the dots of a moment
+_ROW_PX, _LETTER_PX, _HIGH_PX, _PLOT_PX = 3.4, 6.2, 14.0, 640.0  # of the film, as it is drawn on a laptop
 
 
 def trajectories_figure(
@@ -63,7 +65,7 @@ def _name_ends(figure: go.Figure, paths: np.ndarray, names: Sequence[str]) -> No
     """Words at the ends of their lines, the most telling (the first) before others, none over another; in the letters'
     colour, since some hues are no letters' on the dark page."""
     ends = paths[-1]
-    low, high = float(ends.min(initial=0.0)), float(ends.max(initial=0.0))
+    low, high = float(paths.min(initial=0.0)), float(paths.max(initial=0.0))  # what the axis shows
     apart = (high - low) / MOST_NAMED or 1.0
     placed: list[tuple[float, int]] = []
     for j in range(len(names)):
@@ -83,10 +85,10 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
     rows = np.arange(len(names))[::-1]
     group = np.zeros(len(names), dtype=np.int64) if own is None else np.unique(own, return_inverse=True)[1]
     moments = np.unique(np.linspace(0, len(paths) - 1, min(len(paths), MOST_FRAMES)).astype(int))
-
-    said = [name if j < MOST_NAMED else "" for j, name in enumerate(names)]
+    reach = 1.05 * float(np.abs(paths).max(initial=1e-9))
 
     def dots(t: int) -> go.Scatter:
+        said = words_apart(paths[t] / reach, names)
         return go.Scatter(
             x=paths[t], y=rows, mode="markers+text", text=said, customdata=list(names), textposition="middle right",
             textfont={"size": 11}, hovertemplate="%{customdata}: %{x:.3g}<extra></extra>",
@@ -106,7 +108,6 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
         go.Frame(name=str(t), data=[dots(int(t))], layout={"title": {"text": title(int(t))}}) for t in moments
     ]
     _player(figure, moments)
-    reach = 1.05 * float(np.abs(paths).max(initial=1e-9))
     figure.add_vline(x=0, line={"color": GREY, "width": 1, "dash": "dot"})
     figure.update_xaxes(title_text="weight", range=[-reach, reach], zeroline=False)
     figure.update_yaxes(showticklabels=False, zeroline=False, range=[-1, len(names)])
@@ -118,6 +119,20 @@ def film_figure(paths: np.ndarray, stages: Sequence[str], names: Sequence[str], 
     )
     figure.layout.sliders[0].active = moments.tolist().index(begin)
     return figure
+
+
+def words_apart(x: np.ndarray, names: Sequence[str]) -> list[str]:
+    """The words that are written beside their dots, the first before others, none over another; "" for the rest. x:
+    float64 (words,), where the dots stand, from −1 to 1; each word is a row below the one before."""
+    left = 0.5 * _PLOT_PX * np.asarray(x)
+    right, said = left + _LETTER_PX * np.array([len(name) for name in names]) + 14.0, [""] * len(names)
+    placed: list[int] = []
+    for j, name in enumerate(names):
+        near = [i for i in placed if (j - i) * _ROW_PX < _HIGH_PX and left[i] < right[j] and left[j] < right[i]]
+        if not near and len(placed) < MOST_SAID:
+            placed.append(j)
+            said[j] = name
+    return said
 
 
 def _heads(paths, names, cluster_of, titles, chosen, c: int, t: int) -> dict:
