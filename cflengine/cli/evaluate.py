@@ -31,8 +31,9 @@ Which documents are judged: those of the column "split" that say test, if there 
 fewer than 1,000 documents, all of them in five folds. --group and --time change that.
 
 Written to DIR:
-  methods.csv         a row a target and method: accuracy and macro-F1, or mse and R², with 95 % intervals, a paired
-                      test against unigrams, features, seconds, the λ chosen, proved gaps
+  methods.csv         a row a target and method: accuracy and macro-F1, or mse and R², with 95 % intervals (empty where
+                      fewer than six documents, groups or authors are judged), a paired test against unigrams, features,
+                      seconds, the λ chosen, proved gaps
   path.csv            a row a target, method and candidate (λ, temperature, size): development and test
   telling.csv         the K-grams of largest weight, with their direction
   predictions.csv     a row a judged document (or author): the truth, by unigrams, by compressive features
