@@ -54,8 +54,8 @@ class ConstraintPrice:
         """From the result with the constraint and the one without."""
         return cls(
             constrained.objective - free.objective,
-            max(0.0, constrained.lower_bound - free.objective),
-            constrained.objective - free.lower_bound,
+            max(0.0, -sum_above(free.objective, -constrained.lower_bound)),
+            sum_above(constrained.objective, -free.lower_bound),
         )
 
 

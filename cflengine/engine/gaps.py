@@ -119,4 +119,6 @@ def lower_sum(values: np.ndarray) -> float:
 def sum_above(first: float, second: float) -> float:
     """first + second, rounded up only if it was rounded down."""
     total = first + second
+    if not math.isfinite(total):
+        return total
     return math.nextafter(total, math.inf) if math.fsum((first, second, -total)) > 0 else total

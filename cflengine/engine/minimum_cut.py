@@ -1,4 +1,5 @@
-"""Minimum cuts by Dinic's maximum flow (1970), exact to 2⁻⁶⁰ of the sum of all capacities.
+"""Minimum cuts by Dinic's maximum flow (1970), exact for capacities that are rounded to float64 and to 2⁻⁶⁰ of their
+sum.
 
 Level graphs by breadth-first search, blocking flows by depth-first search, in chunks that let go of the interpreter
 and can be stopped. Capacities are 64-bit integers, as flows of floats would leave residues that are no paths.

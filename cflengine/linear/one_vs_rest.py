@@ -23,6 +23,7 @@ from cflengine.engine.progress import IterationStats, Listener, Progress, Termin
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
 
+_LOADED: set[type] = set()  # settings of solvers that have run in this process under a limit
 _LEAST_SHARE = 0.25  # of an equal share: what every row gets, though others took longer than they should
 
 
@@ -59,6 +60,8 @@ def solve_rows(
     certified.
     """
     heard, began = _InTurn(Progress(listeners, recording=False)), time.perf_counter()
+    if settings.time_limit is not None and len(solves) > 1:
+        _load_kernels(solves[0], settings)
     beyond: list[float] = []  # what rows that ran into their limits took beside: to begin, and to prove
 
     def one(k: int) -> Any:
@@ -90,6 +93,15 @@ def solve_rows(
                 raise
     asked = {"time_limit": settings.time_limit}
     return tuple(replace(result, settings=dict(result.settings) | asked) for result in results)
+
+
+def _load_kernels(solve: Callable[[Any, tuple[Listener, ...]], Any], settings: Limits) -> None:
+    """A first step that nobody sees, once a process and solver: kernels are loaded or compiled when they are first
+    called, and that must not be taken from the first row's share alone."""
+    if type(settings) not in _LOADED and hasattr(settings, "max_iter"):
+        one_step: dict[str, Any] = {"max_iter": 1}
+        solve(replace(settings, **one_step), ())
+        _LOADED.add(type(settings))
 
 
 class _InTurn:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -407,3 +409,18 @@ def test_a_word_can_be_forbidden_at_any_pointer_cost(lam):
     model = session.solve(lam, forbid=[pair], settings=QUICK)
     assert pair not in model.result_.dictionary
     assert model.result_.lower_bound <= 3002 * lam + 6 <= model.result_.objective + 1e-3
+
+
+def test_limits_of_a_price_are_rounded_outward():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        a, b, c, d = rng.uniform(1.0, 1e4, 4).tolist()
+        held = SimpleNamespace(objective=max(a, b) + 1e4, lower_bound=min(a, b) + 1e4)
+        free = SimpleNamespace(objective=max(c, d), lower_bound=min(c, d))
+        price = ConstraintPrice.of(held, free)
+        assert Fraction(price.least) <= Fraction(held.lower_bound) - Fraction(free.objective)
+        assert Fraction(price.most) >= Fraction(held.objective) - Fraction(free.lower_bound)
+    whole = ConstraintPrice.of(
+        SimpleNamespace(objective=9.0, lower_bound=8.0), SimpleNamespace(objective=6.0, lower_bound=5.0)
+    )
+    assert (whole.least, whole.most) == (2.0, 4.0)

@@ -22,6 +22,7 @@ from cflengine.compression.solvers import registry as compression
 from cflengine.embedding.settings import CompareSettings, TrainSettings
 from cflengine.engine.progress import TerminationReason
 from cflengine.engine.settings import Limits
+from cflengine.linear import one_vs_rest
 from cflengine.linear.one_vs_rest import solve_rows
 from cflengine.linear.saving import ModelFileError, write_model
 from cflengine.loglinear.solvers.settings import AutoSettings, ClusteredSettings, LBFGSSettings
@@ -92,6 +93,13 @@ def test_a_time_limit_is_for_all_classes_together():
     assert np.isfinite(model.coef_).all()
 
 
+@pytest.fixture
+def loaded(monkeypatch):
+    """The solver has run before in this process."""
+    monkeypatch.setattr(one_vs_rest, "_LOADED", {LBFGSSettings})
+
+
+@pytest.mark.usefixtures("loaded")
 def test_what_is_left_of_the_time_is_shared_equally():
     given, result = [], LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
 
@@ -105,6 +113,7 @@ def test_what_is_left_of_the_time_is_shared_equally():
     assert given[-1] is None
 
 
+@pytest.mark.usefixtures("loaded")
 @pytest.mark.parametrize("n_workers", [1, 2])
 @pytest.mark.parametrize(("beside", "limit"), [(0.02, 0.4), (0.05, 0.2)])
 def test_what_rows_take_beside_their_steps_is_not_taken_from_the_last(beside, limit, n_workers):
@@ -260,3 +269,24 @@ def test_entries_that_stand_twice_are_added_up():
     for model in (PLQClassifier(tol=1e-8, max_iter=10**6), LogisticClassifier("dual", tol=1e-8)):
         first, second = (model.fit(data, y).result_.objective for data in (whole.tocsr(), split))
         assert first == pytest.approx(second, rel=1e-7)
+
+
+def test_what_is_loaded_first_is_not_taken_from_the_first_row(monkeypatch):
+    """Kernels are compiled or loaded when they are first called: once, and before shares are given."""
+    monkeypatch.setattr(one_vs_rest, "_LOADED", set())
+    shares, steps = [], []
+    result = LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+
+    def solve(own, heard):
+        if not steps:
+            time.sleep(0.3)
+            steps.append(own.max_iter)
+        else:
+            shares.append(own.time_limit)
+            time.sleep(own.time_limit)
+        return replace(result, reason=TerminationReason.TIME_LIMIT)
+
+    solve_rows([solve] * 3, LBFGSSettings(time_limit=0.9))
+    assert steps == [1] and len(shares) == 3 and max(shares) < 1.3 * min(shares) and shares[0] < 0.21
+    solve_rows([solve] * 3, LBFGSSettings(time_limit=0.3))
+    assert len(shares) == 6

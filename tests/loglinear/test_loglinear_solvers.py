@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from benchmarks.loglinear.dense import BFGS, CLUSTERS_OVER_BFGS, FIS
 from benchmarks.loglinear.scheme import at_random, restart
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import TerminationReason
+from cflengine.engine.progress import Progress, TerminationReason
 from cflengine.linear.design import Design
 from cflengine.loglinear.model.certificate import certify_binary
 from cflengine.loglinear.model.chain import ChainModel
@@ -317,3 +317,16 @@ def test_the_rule_of_auto(chain):
     data, features = chain
     for model in (multinomial(0), ChainModel(data, features)):
         assert set(solve(model, 1.0, "auto", AutoSettings()).trace["stage"]) == {"start", "lbfgs"}
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("solver", ["dual", "lbfgs", "newton-cg"])
+def test_no_event_has_a_bound_above_what_was_reached(solver, seed):
+    model, heard = binary(seed), []
+    result = solve(
+        model, 0.3, solver, SOLVERS[solver].settings(tol=1e-15, max_iter=400),
+        progress=Progress([heard.append]),
+    )  # fmt: skip
+    trace = result.trace
+    assert (trace["lower_bound"] <= trace["best_objective"]).all() and len(heard) == len(trace)
+    assert all(not event.gap < 0 for event in heard)

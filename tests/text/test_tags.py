@@ -90,7 +90,7 @@ def test_scores_by_hand():
 def test_bad_input_is_said():
     with pytest.raises(ValueError, match="2 tags was given 1"):
         evaluate([["O", "O"]], [["O"]])
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(ValueError, match="there are 1 sentences but tags of 2"):
         evaluate([["O"], ["O"]], [["O"]])
     with pytest.raises(ValueError, match="overlaps"):
         tags_of([(0, 2, "A"), (1, 3, "B")], 3, "IOB2")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.gaps import relative_gap
+from cflengine.engine.gaps import relative_gap, round_down, sum_terms
 from cflengine.engine.progress import NAN, Progress, Stopped, TerminationReason
 from cflengine.engine.run import Run
 from cflengine.loglinear.model.certificate import lower_bound
@@ -41,6 +41,7 @@ class LoglinearRun(Run):
         self.clusters: list[tuple[int, Clusters]] = []
         self.w = np.zeros(objective.model.n_weights)
         self._proof: Point | None = None  # where the bound comes from
+        self._rounding = 0.0  # what was taken off the bound of the last point
 
     @property
     def stages(self) -> list[str]:
@@ -54,6 +55,8 @@ class LoglinearRun(Run):
         while going:
             if self.proved:
                 return TerminationReason.CONVERGED
+            if self.settings.tol is not None and self.best_objective - self.lower_bound <= 2.0 * self._rounding:
+                return TerminationReason.NUMERICAL_ERROR  # what is open is what rounding may have hidden
             if self.iteration >= self.max_iter:
                 return TerminationReason.ITERATION_LIMIT
             try:
@@ -89,9 +92,14 @@ class LoglinearRun(Run):
         return self.report(step.stage, value, support=support, extra={"gradient_norm": norm})
 
     def _bound_at(self, point: Point) -> float:
-        if point.bound is not None:
-            return point.bound
-        return lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
+        """Rounded down by what the certificate, which comes at the end, would take off at most."""
+        bound = point.bound
+        if bound is None:
+            bound = lower_bound(point.entropy, point.gathered, self.objective.ridge, self.lasso)
+        size = abs(point.loss) + abs(point.loss - point.entropy) + abs(bound)
+        rounded = round_down(bound, 64.0 + sum_terms(len(point.w)), size)
+        self._rounding = bound - rounded
+        return max(0.0, rounded)
 
     def _certified(self) -> tuple[float, float, np.ndarray | None]:
         """Objective, bound, and the weights that prove it if they are not the solution's."""

@@ -121,7 +121,7 @@ def evaluate(true: Iterable[Sequence[str]], predicted: Iterable[Sequence[str]]) 
     counts: dict[str, Counter[str]] = {"right": Counter(), "predicted": Counter(), "true": Counter()}
     truths, guesses = list(true), list(predicted)
     if len(truths) != len(guesses):
-        raise InputError(f"there are tags of {len(truths)} sentences for {len(guesses)} sentences.")
+        raise InputError(f"there are {len(guesses)} sentences but tags of {len(truths)}.")
     for truth, guess in zip(truths, guesses, strict=True):
         if len(truth) != len(guess):
             raise InputError(f"a sentence of {len(truth)} tags was given {len(guess)}.")
