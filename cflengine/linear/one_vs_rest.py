@@ -96,8 +96,8 @@ def solve_rows(
 
 
 def _load_kernels(solve: Callable[[Any, tuple[Listener, ...]], Any], settings: Limits) -> None:
-    """A first step that nobody sees, once a process and solver: kernels are loaded or compiled when they are first
-    called, and that must not be taken from the first row's share alone."""
+    """A first step, not reported, once a process and solver: kernels are loaded or compiled when they are first called,
+    and that must not be taken from the first row's share alone."""
     if type(settings) not in _LOADED and hasattr(settings, "max_iter"):
         one_step: dict[str, Any] = {"max_iter": 1}
         solve(replace(settings, **one_step), ())

@@ -103,7 +103,7 @@ def path_chart(
     """Draw the path, as far as it has come, and the slider.
 
     points: by rising λ; asked: the λ among them that are no points of the path; span: the least and the greatest λ of
-    the horizontal axis. choices: the slider's values, rising, none for no slider; lam: where it stands, if nobody is
+    the horizontal axis. choices: the slider's values, rising, none for no slider; lam: where it stands, if no hand is
     moving it; answer: the number of the message this run answers. working: the λ that is being solved. gram: a K-gram's
     label and its pointers at each point, for a panel of its own. stream_url: a route of server-sent events (see
     ``live_chart``) to show the progress of. height: of the plot in pixels.
