@@ -5,9 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from cflengine.engine.warm import WarmUp
 
 _TEXTS = ["the cat sat on the mat", "the cat sat, and the dog ran", "the cat sat on the dog"]
@@ -15,7 +12,7 @@ _TEXTS = ["the cat sat on the mat", "the cat sat, and the dog ran", "the cat sat
 
 def _compress(solver: str) -> None:
     from cflengine.compression.analysis.ledger import explain, ledger
-    from cflengine.compression.analysis.overtime import bursts, periods_of
+    from cflengine.compression.analysis.overtime import Periods, bursts
     from cflengine.compression.codebook import count_matrix
     from cflengine.compression.estimator import CompressiveFeatures
 
@@ -26,7 +23,8 @@ def _compress(solver: str) -> None:
         ledger(model.index_, model.costs_at(1.0), model.result_.cover)
         explain(model.index_, model.costs_at(1.0), model.result_.cover, int(model.result_.dictionary[-1]))
         counts = count_matrix(model.encoding_, len(model.grams_))
-        bursts(counts, np.diff(model.table_.doc_ptr), periods_of(pd.Series([2000, 2001, 2002]), "year"))
+        sizes = model.table_.doc_ptr[1:] - model.table_.doc_ptr[:-1]
+        bursts(counts, sizes, Periods(sizes.cumsum() // sizes.sum(), ("1", "2")))
 
 
 def _count() -> None:

@@ -23,7 +23,7 @@ from cflengine.engine.progress import IterationStats, Listener, Progress, Termin
 from cflengine.engine.results import Result
 from cflengine.engine.settings import Limits
 
-_LOADED: set[type] = set()  # settings of solvers that have run in this process under a limit
+_LOADED: set[type] = set()  # settings of solvers that have run in this process, as they do when it warms up
 _LEAST_SHARE = 0.25  # of an equal share: what every row gets, though others took longer than they should
 
 
@@ -60,7 +60,7 @@ def solve_rows(
     certified.
     """
     heard, began = _InTurn(Progress(listeners, recording=False)), time.perf_counter()
-    if settings.time_limit is not None and len(solves) > 1:
+    if settings.time_limit is not None and len(solves) > 1 and type(settings) not in _LOADED:
         _load_kernels(solves[0], settings)
     beyond: list[float] = []  # what rows that ran into their limits took beside: to begin, and to prove
 
@@ -91,6 +91,7 @@ def solve_rows(
             except BaseException:  # also Ctrl-C: the others are not worth waiting for
                 heard.stopped = True
                 raise
+    _LOADED.add(type(settings))
     asked = {"time_limit": settings.time_limit}
     return tuple(replace(result, settings=dict(result.settings) | asked) for result in results)
 
@@ -98,10 +99,9 @@ def solve_rows(
 def _load_kernels(solve: Callable[[Any, tuple[Listener, ...]], Any], settings: Limits) -> None:
     """A first step, not reported, once a process and solver: kernels are loaded or compiled when they are first called,
     and that must not be taken from the first row's share alone."""
-    if type(settings) not in _LOADED and hasattr(settings, "max_iter"):
+    if hasattr(settings, "max_iter"):
         one_step: dict[str, Any] = {"max_iter": 1}
         solve(replace(settings, **one_step), ())
-        _LOADED.add(type(settings))
 
 
 class _InTurn:

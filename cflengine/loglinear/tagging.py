@@ -12,10 +12,11 @@ import pandas as pd
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
+from cflengine.engine.words import numbered
 from cflengine.loglinear.crf import ChainCRF
 from cflengine.text.corpus import CorpusError, whole_characters
-from cflengine.text.tagging.conll import Rows, predicted_names, read_columns, write_columns
-from cflengine.text.tagging.tags import convert, evaluate, score_frame
+from cflengine.text.tagging.conll import Rows, read_columns, write_columns
+from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> 
     trace = model.trace_.dropna(axis="columns", how="all") if len(model.trace_) else model.trace_
     (folder / "trace.csv").write_bytes(frame_csv(trace))
     scores = []
-    for test, name in zip(tests, predicted_names(test.name for test in tests), strict=True):
+    for test, name in zip(tests, numbered((test.name for test in tests), PREDICTED), strict=True):
         predicted = model.predict(test.rows)
         tagged = (
             [(*cells, true, guess) for cells, true, guess in zip(rows, labels, guesses, strict=True)]

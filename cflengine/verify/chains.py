@@ -15,13 +15,14 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.gaps import relative_gap
+from cflengine.engine.words import numbered
 from cflengine.linear.saving import read_model
 from cflengine.loglinear.model.certificate import certify_chain
 from cflengine.loglinear.model.problem import ChainData, ChainFeatures, chain_features
 from cflengine.text.corpus import whole_characters
 from cflengine.text.tagging.attributes import AttributeTable
-from cflengine.text.tagging.conll import predicted_names, read_columns
-from cflengine.text.tagging.tags import convert, evaluate, score_frame
+from cflengine.text.tagging.conll import read_columns
+from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame
 from cflengine.text.tagging.templates import attribute_maker, usual_template
 from cflengine.verify.answers import cell_of, check_column
 from cflengine.verify.findings import (
@@ -155,7 +156,7 @@ def _check_predictions(
     stated = [Path(name).name.removesuffix(".gz") for name in report["arguments"]["test"]]
     scores: list[dict[str, Any]] = []
     unseen, n_tokens = {}, 0
-    for own, name in zip(stated, predicted_names(stated), strict=True):
+    for own, name in zip(stated, numbered(stated, PREDICTED), strict=True):
         tagged = read_columns(folder / f"{name}.predicted", encoding="utf-8")
         truth, guesses = ([[cells[k] for cells in one] for one in tagged] for k in (-2, -1))
         _check_likeliest(f"{name}.predicted", header, features, w, ([c[:-2] for c in one] for one in tagged), guesses)

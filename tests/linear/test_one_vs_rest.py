@@ -273,9 +273,9 @@ def test_entries_that_stand_twice_are_added_up():
 
 def test_what_is_loaded_first_is_not_taken_from_the_first_row(monkeypatch):
     """Kernels are compiled or loaded when they are first called: once, and before shares are given."""
-    monkeypatch.setattr(one_vs_rest, "_LOADED", set())
     shares, steps = [], []
     result = LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
+    monkeypatch.setattr(one_vs_rest, "_LOADED", set())
 
     def solve(own, heard):
         if not steps:

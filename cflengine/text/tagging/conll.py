@@ -115,18 +115,6 @@ def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[
     yield from rows
 
 
-def predicted_names(names: Iterable[str]) -> list[str]:
-    """What the files of predictions are called before their ending: as what was tagged, with a number where two are
-    called the same."""
-    found: list[str] = []
-    for name in names:
-        candidate, number = name, 2
-        while candidate in found:
-            candidate, number = f"{name}.{number}", number + 1
-        found.append(candidate)
-    return found
-
-
 def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]:
     """The lines of a column file, ends included.
 

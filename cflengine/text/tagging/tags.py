@@ -13,6 +13,8 @@ from cflengine.engine.checks import InputError, check_choice
 SCHEMES = ("IOB1", "IOB2", "BIOES")
 Span = tuple[int, int, str]
 
+PREDICTED = "{}.{}"  # of tagged files that are called the same, the name of a later one's predictions
+
 
 def split_tag(tag: str) -> tuple[str, str]:
     """``B-PER`` -> (B, PER); a tag without a prefix is outside of every entity, as ``O`` is."""
