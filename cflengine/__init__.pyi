@@ -21,6 +21,7 @@ from .plq.estimator import PLQClassifier, PLQRegressor
 from .sentence_lasso.estimator import PenalisedClassifier, SentenceLassoClassifier
 from .sentence_lasso.solvers.settings import ADMMSettings, MajoriseSettings
 from .text.corpus import Corpus, CorpusError
+from .text.markup import without_html
 from .text.reading.inputs import read_input
 from .text.reading.readers import preview_corpus, read_corpus
 from .tokenizer.estimator import SubwordTokenizer
@@ -61,4 +62,5 @@ __all__ = [
     "read_input",
     "save_model",
     "warm_up",
+    "without_html",
 ]

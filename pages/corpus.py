@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.parts.corpus.check import draw_check
 from pages.parts.corpus.first import draw_first
-from pages.parts.corpus.sources import draw_source
+from pages.parts.corpus.sources import draw_source, offer_without_html
 from pages.parts.corpus.tokens import draw_tokens, what_tokens
 from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.glossary import link_to
@@ -52,6 +52,7 @@ metric_row(
     ]
 )
 draw_check(loaded)
+offer_without_html(loaded)
 draw_tokens(loaded)
 if report.encoding_note:
     st.info(plain(report.encoding_note))

@@ -81,9 +81,9 @@ shape = draw_shape(loaded.corpus, features)
 st.dataframe(
     preview_table(model, features, loaded.corpus, shape, spelt_dictionary(found, loaded)["telling"].to_numpy()),
     height=330,
-    alt="The first documents by the most frequent features",
+    alt="The first documents by the features that most of them have",
 )
-st.caption("The first 50 documents by 30 phrases that many documents use; the downloads hold everything.")
+st.caption("The first 50 documents by the 30 phrases that most of them use; the downloads hold everything.")
 draw_files(model, features, chosen.weighting, loaded, shape)
 
 st.header("Do it again, or go on elsewhere")

@@ -17,11 +17,11 @@ from cflengine.cli.options import (
     add_reading,
     add_solver,
     gram_features,
-    read,
     results,
     run_facts,
     solver_settings,
 )
+from cflengine.cli.reading import read
 from cflengine.cli.reports import document_table, gap_report, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
 from cflengine.cli.values import number

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.cli.options import Clock, add_limits, add_output, add_reading, read, results, run_facts
+from cflengine.cli.options import Clock, add_limits, add_output, add_reading, results, run_facts
+from cflengine.cli.reading import read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import names, number

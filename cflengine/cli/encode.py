@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_documents, add_output, read, results, run_facts
+from cflengine.cli.options import Clock, add_documents, add_output, results, run_facts
+from cflengine.cli.reading import read
 from cflengine.cli.terminal import TerminalWatch, is_shown
 from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, many, output_path

@@ -9,8 +9,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_limits, add_output, add_reading, noted, read, results, run_facts
+from cflengine.cli.options import Clock, add_limits, add_output, add_reading, results, run_facts
 from cflengine.cli.path import lams_of
+from cflengine.cli.reading import noted, read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number

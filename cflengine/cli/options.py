@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.terminal import TerminalWatch, is_shown
 from cflengine.cli.values import names, number, pattern
-from cflengine.engine import InputError, many
+from cflengine.engine import InputError
 from cflengine.text import PRESETS, asked_pattern
 
 # option -> the solvers it is for; every solver takes a time limit
@@ -78,6 +77,7 @@ def add_documents(command: argparse.ArgumentParser) -> Any:
         help="leave out documents of fewer words (default: 1)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
+    source.add_argument("--strip-html", action="store_true", help="take tags and &references; of HTML out of the texts")
     add_encoding(source)
     return source
 
@@ -352,40 +352,3 @@ def results(out: Path) -> Iterator[Path]:
             yield folder
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"and {out} is as it was before") from None
-
-
-def read(arguments: argparse.Namespace, clock: Clock) -> Any:
-    """The corpus that the arguments name; what was guessed or repaired is said."""
-    from cflengine.text import READING, has_unlike_script, read_input, reading_until, reading_watched
-
-    first = Path(arguments.input[0])
-    total = first.stat().st_size if len(arguments.input) == 1 and first.is_file() else 0
-    with (
-        TerminalWatch(sys.stderr, show=is_shown(quiet=getattr(arguments, "quiet", False))) as watch,
-        reading_until(clock.ends),
-        reading_watched(watch),
-    ):
-        watch.begin("reading", "bytes", total)
-        corpus = read_input(arguments.input, **{name: getattr(arguments, name) for name in READING})
-    report = corpus.report
-    notes = [report.encoding_note] if report.encoding_note and not arguments.encoding else []
-    if report.n_left_out and arguments.command != "compress":  # whose summary says it
-        lost = f"{report.n_left_out:,} of {many(report.n_records, 'record')} left out"
-        notes.append(f"{lost}: they hold no text, or cannot be read")
-    if getattr(arguments, "token_pattern", "") is None and has_unlike_script(corpus.texts):
-        notes.append(_CUT_BETTER)
-    say = noted(arguments.command, report.source)
-    for note in [*notes, *report.warnings]:
-        say(note)
-    return corpus
-
-
-_CUT_BETTER = (
-    "most letters are of a script that puts no blanks between words, or whose vowel signs the usual pattern takes for "
-    "borders of words: --tokens dictionary or --tokens characters cut it better"
-)
-
-
-def noted(command: str, source: str) -> Callable[[str], None]:
-    """Says on stderr, in a line, what was guessed or repaired of a file, or left out."""
-    return lambda note: print(f"cflengine {command}: {source}: {' '.join(note.split())}", file=sys.stderr)

@@ -14,10 +14,10 @@ from cflengine.cli.options import (
     add_output,
     add_reading,
     gram_features,
-    read,
     results,
     run_facts,
 )
+from cflengine.cli.reading import read
 from cflengine.cli.reports import document_table, path_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, percent
 from cflengine.cli.values import number

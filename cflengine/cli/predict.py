@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_documents, add_encoding, noted, read
+from cflengine.cli.options import Clock, add_documents, add_encoding
+from cflengine.cli.reading import noted, read
 from cflengine.engine import InputError, many, reads
 
 _PREDICT = """\
@@ -104,7 +105,7 @@ def predict(arguments: argparse.Namespace) -> int:
         learnt = f", learnt from {about['learnt_from']}" if "learnt_from" in about else ""
         print(f"model        {header['kind']}{learnt}")
         print(f"{many(len(frame), 'document')} in {time.perf_counter() - began:.1f} s")
-        line = judged(frame, beside, target)
+        line = judged(frame, beside, about)
         if line:
             print(line)
         print(f"written to   {out}")

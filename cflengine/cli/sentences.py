@@ -17,10 +17,10 @@ from cflengine.cli.options import (
     add_output,
     add_reading,
     gram_features,
-    read,
     results,
     run_facts,
 )
+from cflengine.cli.reading import read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number, penalty_values

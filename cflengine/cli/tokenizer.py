@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.cli.options import Clock, add_documents, add_limits, add_output, read, results, run_facts
+from cflengine.cli.options import Clock, add_documents, add_limits, add_output, results, run_facts
+from cflengine.cli.reading import read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, percent, short_of
 from cflengine.cli.values import number

@@ -9,7 +9,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from cflengine.cli.options import Clock, add_encoding, add_limits, add_output, noted, results, run_facts
+from cflengine.cli.options import Clock, add_encoding, add_limits, add_output, results, run_facts
+from cflengine.cli.reading import noted
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.train_logistic import add_solver, solver_settings
 from cflengine.cli.values import number

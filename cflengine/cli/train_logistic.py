@@ -15,11 +15,11 @@ from cflengine.cli.options import (
     add_limits,
     add_output,
     add_reading,
-    read,
     results,
     run_facts,
     text_pipeline,
 )
+from cflengine.cli.reading import read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number

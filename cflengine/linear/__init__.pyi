@@ -9,7 +9,7 @@ from .feature_files import (
     write_wide_csv,
     write_wide_parquet,
 )
-from .labels import MOST_CLASSES, Labels, Split, read_labels, split_documents
+from .labels import MOST_CLASSES, Labels, Split, against_others, read_labels, split_documents
 from .model import LinearModel
 from .model_comparison import ModelComparison
 from .one_vs_rest import class_signs
@@ -34,6 +34,7 @@ __all__ = [
     "Split",
     "about_comparison",
     "about_corpus",
+    "against_others",
     "check_reads_texts",
     "class_signs",
     "comparison_pipeline",

@@ -92,6 +92,12 @@ def names_of(values: pd.Series) -> pd.Series:
     return whole_numbers(values).astype(str).where(values.notna())
 
 
+def against_others(values: pd.Series, name: str, others: str) -> pd.Series:
+    """Two names in place of many: ``name``, and ``others`` for every other value; missing where a value is."""
+    names = names_of(values)
+    return names.where(names.isna() | (names == name), others)
+
+
 def as_read(name: str, values: pd.Series, counts: pd.Series) -> str:
     """The name of a value as it is called here, of one that may be written as the file has it: true, 2.50, 1e3.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
-from cflengine.linear.labels import as_numbers, as_read, names_of
+from cflengine.linear.labels import against_others, as_numbers, as_read, names_of
 from cflengine.linear.matrix_files import feature_batches
 
 
@@ -164,7 +164,7 @@ def _answers(model: Any, X: Any, documents: np.ndarray, rows: np.ndarray) -> pd.
     return frame.assign(score=(np.column_stack([-scores, scores]) if scores.ndim == 1 else scores)[place])
 
 
-def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:
+def judged(frame: pd.DataFrame, metadata: pd.DataFrame, about: Mapping[str, Any]) -> str:
     """One line on how good predictions are, where the texts have the column that the model learnt.
 
     Parameters
@@ -173,17 +173,21 @@ def judged(frame: pd.DataFrame, metadata: pd.DataFrame, target: Any) -> str:
         As :func:`prediction_frame` gives it.
     metadata : pandas.DataFrame
         Columns of the texts.
-    target : object
-        Name of the column, as the model's file gives it.
+    about : Mapping
+        What the model's file says of it: "target", the name of the column that it predicts; and, of a model of one
+        class of that column, "one_class" and "others", the names of that class and of all else.
 
     Returns
     -------
     str
         The line; "" without that column.
     """
+    target = about.get("target")
     if not isinstance(target, str) or target not in metadata.columns:
         return ""
     truth, predicted = metadata[target].reset_index(drop=True), frame["predicted"]
+    if "one_class" in about:
+        truth = against_others(truth, str(about["one_class"]), str(about.get("others")))
     if "probability" in frame or "score" in frame:
         names, known = names_of(truth), truth.notna().to_numpy()
         if not known.any():

@@ -3,6 +3,7 @@ from .concordance import ORDERS, Places, context_frame, find_pattern, find_words
 from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_characters
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
+from .markup import html_in, without_html
 from .phrasebook import Phrasebook
 from .reading.budget import reading_until, reading_watched
 from .reading.dates import count_dates
@@ -58,6 +59,7 @@ __all__ = [
     "find_words",
     "has_dictionary",
     "has_unlike_script",
+    "html_in",
     "in_context",
     "index_by_sorting",
     "index_kgrams",
@@ -83,5 +85,6 @@ __all__ = [
     "unit_spans",
     "usual_template",
     "whole_characters",
+    "without_html",
     "write_columns",
 ]

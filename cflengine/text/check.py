@@ -15,6 +15,7 @@ import pandas as pd
 
 from cflengine.text.corpus import Corpus
 from cflengine.text.languages import language_of_sample
+from cflengine.text.markup import html_in
 from cflengine.text.token_presets import has_dictionary
 from cflengine.text.token_table import TokenTable
 
@@ -52,13 +53,16 @@ class CorpusCheck:
     """scripts: share of letters by script, the most frequent first; language: in English, empty where it is not sure.
     repeated: int64, documents that are equal to an
     earlier one but for case and white space; nearly: further ones that share SIMILAR of their shingles with an earlier
-    one; no_text: those that look like encoded data or tables. lengths: words at least, in the middle, at most."""
+    one; no_text: those that look like encoded data or tables; html: those that hold HTML, first_html what the first of
+    them has of it. lengths: words at least, in the middle, at most."""
 
     scripts: tuple[tuple[str, float], ...]
     language: str
     repeated: np.ndarray = field(repr=False)
     nearly: np.ndarray = field(repr=False)
     no_text: np.ndarray = field(repr=False)
+    html: np.ndarray = field(repr=False)
+    first_html: str
     lengths: tuple[int, float, int]
     roles: tuple[Role, ...]
 
@@ -81,7 +85,7 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
     Returns
     -------
     CorpusCheck
-        Script, language, duplicates, documents that are no text, lengths, roles of columns.
+        Script, language, duplicates, documents that are no text or hold HTML, lengths, roles of columns.
     """
     sizes = np.diff(table.doc_ptr)
     repeated = repeated_documents(corpus.texts)
@@ -89,7 +93,10 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
     middle = (int(sizes.min()), float(np.median(sizes)), int(sizes.max())) if len(sizes) else (0, 0.0, 0)
     roles = tuple(role_of(str(name), corpus.metadata[name]) for name in corpus.metadata.columns)
     scripts, language = scripts_of(corpus.texts), language_of(corpus.texts)
-    return CorpusCheck(scripts, language, repeated, nearly, no_text(corpus.texts), middle, roles)
+    html, first = html_in(corpus.texts)
+    return CorpusCheck(
+        scripts, language, repeated, nearly, no_text(corpus.texts), np.array(html, dtype=np.int64), first, middle, roles
+    )
 
 
 def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:

@@ -26,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.text.markup import without_html
 from cflengine.text.stored import GrowingTexts
 
 MAX_EXAMPLES = 20
@@ -250,13 +251,14 @@ def whole_characters(text: str) -> tuple[str, int]:
 class Intake:
     """Takes records one by one, keeps the documents, counts and remembers what is left out."""
 
-    def __init__(self, min_words: int = 1, limit: int | None = None) -> None:
+    def __init__(self, min_words: int = 1, limit: int | None = None, *, strip_html: bool = False) -> None:
         if min_words < 0:
             raise CorpusError(f"min_words is {min_words}; it must be 0 or more.")
         if limit is not None and limit < 1:
             raise CorpusError(f"limit is {limit}; it must be 1 or more, or None for all documents.")
         self.min_words = min_words
         self.limit = limit
+        self.strip_html = strip_html
         self.texts = GrowingTexts()
         self.n_records = 0
         self._rows = array("q")
@@ -264,6 +266,7 @@ class Intake:
         self._left_out: LeftOut = (array("q"), array("b"))
         self._n_converted = 0
         self._n_repaired = 0
+        self._n_stripped = 0
 
     @property
     def full(self) -> bool:
@@ -299,6 +302,9 @@ class Intake:
         if isinstance(value, str):
             text, n_repaired = whole_characters(value)
             self._n_repaired += n_repaired
+            if self.strip_html:
+                whole, text = text, without_html(text)
+                self._n_stripped += text != whole
             return text
         if isinstance(value, np.generic):
             value = value.item()
@@ -346,6 +352,8 @@ class Intake:
             notes.append(f"{self._n_converted} records hold a number or truth value, not text; it was spelled out.")
         if self._n_repaired:
             notes.append(f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD.")
+        if self._n_stripped:
+            notes.append(f"HTML was taken out of {self._n_stripped:,} of {self.n_records:,} records.")
         report = ReadReport(
             source=source or name,
             format=format,

@@ -6,11 +6,14 @@ import gzip
 import threading
 
 import pytest
-from visiting import TINY, in_address, read, show, sidebar, sound, until, upload
+from visiting import TINY, in_address, markdown, press, read, show, sidebar, sound, until, upload
 
 from cflengine.engine import Stopped, Watch
 from cflengine.text import Tokenizer, read_corpus, reading_watched
 from pages.parts.corpus import reading, sources
+from pages.parts.export.snippets import sklearn_lines
+from pages.parts.shared import corpora
+from pages.parts.shared.commands import command_line
 from pages.parts.shared.jobs import BOARD
 
 
@@ -60,6 +63,19 @@ def test_the_same_texts_under_another_name_have_that_name(open_app):
     app = upload(open_app(), "first.csv", TINY.encode())
     assert "first.csv" in sidebar(app)
     assert "second.csv" in sidebar(upload(app, "second.csv", TINY.encode()))
+
+
+def test_html_is_named_and_taken_out_at_a_press(open_app):
+    rows = "".join(f"<b>good</b> beer {k}.<br />Salt &amp; pepper,{k % 2}\n" for k in range(12))
+    app = upload(open_app(), "web.csv", ("text,label\n" + rows).encode())
+    assert "12 documents hold HTML, such as <b>" in markdown(app).replace("\\", "")
+    app = read(press(app, "Take the HTML out"))
+    assert corpora.recall(app.session_state["corpus_id"]).corpus.texts[0] == "good beer 0.\nSalt & pepper"
+    assert "Take the HTML out" not in [button.label for button in app.button]
+    assert "HTML was taken out of 12 of 12 records\\." in [one.value for one in app.warning]
+    loaded = corpora.recall(app.session_state["corpus_id"])
+    assert "--strip-html" in command_line("compress", loaded, {}, "run").split()
+    assert "map(without_html)" in sklearn_lines(loaded)
 
 
 def test_two_tabs_with_the_address_of_one_reading(open_app, slow):

@@ -50,6 +50,14 @@ def run() -> WeightsRun:
 # ---- the runs behind the pages
 
 
+def test_a_class_may_be_a_number_that_gaps_in_the_column_made_a_fraction():
+    frame = reviews()
+    frame["mood"] = frame["mood"].map({"up": 1, "down": 2, "middling": 3}).where(frame.index % 7 > 0)
+    found = WeightsRun(WeightsChoice("mood", "1", cluster_factor=3, rounds=1))
+    found.run(frame["text"].tolist(), frame, Job("r", ("c",), print))
+    assert set(found.comparison.labels.classes) == {"1", "the rest"}
+
+
 def test_every_contestant_ends_at_the_same_optimum(run):
     assert list(run.results) == list(TITLES)
     assert all(result.gap <= TOL for result in run.results.values())

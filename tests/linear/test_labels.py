@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cflengine import LogisticClassifier, PLQClassifier
-from cflengine.linear.labels import Labels, read_labels, read_sensitive, split_documents
+from cflengine.linear import judged
+from cflengine.linear.labels import Labels, against_others, read_labels, read_sensitive, split_documents
 
 TABLE = pd.DataFrame(
     {
@@ -31,6 +32,16 @@ def test_classes_are_the_values_of_the_column_in_order():
 def test_classes_can_be_chosen():
     found = read_labels(TABLE, "kind", ["c", "a"])
     assert found.classes == ("a", "c") and found.y.tolist() == [-1, 0, -1, -1, 0, 1, 0, -1]
+
+
+def test_a_class_against_all_others_keeps_gaps_and_names_numbers_as_classes_are():
+    values = pd.Series([1.0, 2.0, None, 1.0, 3.0])  # whole numbers, which the gap made float
+    assert against_others(values, "1", "the rest").tolist()[:2] == ["1", "the rest"]
+    assert against_others(values, "1", "the rest").isna().tolist() == [False, False, True, False, False]
+    frame = pd.DataFrame({"predicted": ["1", "1", "1", "the rest", "the rest"], "score": 0.0})
+    about = {"target": "stars", "one_class": "1", "others": "the rest"}
+    assert judged(frame, pd.DataFrame({"stars": values}), about) == "50.0 % of 4 have the stars that is predicted"
+    assert judged(frame, pd.DataFrame({"marks": values}), about) == ""
 
 
 def test_numbers_are_labels_too():

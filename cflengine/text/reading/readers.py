@@ -117,7 +117,7 @@ def preview_corpus(
 #: how a command or a project says that a source was read: option -> the kinds of its values, and the default
 READING: dict[str, tuple[tuple[type, ...], Any]] = {
     "documents": ((str,), "line"), "min_words": ((int,), 1), "limit": ((int, type(None)), None),
-    "text_column": ((str, type(None)), None), "encoding": ((str, type(None)), None),
+    "text_column": ((str, type(None)), None), "encoding": ((str, type(None)), None), "strip_html": ((bool,), False),
 }  # fmt: skip
 
 
@@ -131,6 +131,7 @@ def read_corpus(
     min_words: int = 1,
     limit: int | None = None,
     encoding: str | None = None,
+    strip_html: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Corpus:
     """The documents of ``source``, exactly as they stand there, with their records, metadata and a report.
@@ -153,6 +154,9 @@ def read_corpus(
         Stop at this many kept documents; what follows is neither read nor counted.
     encoding : str or None, default: None
         Of a text file, instead of the detected one.
+    strip_html : bool, default: False
+        Take HTML out of the texts: tags, comments, character references; see
+        :func:`~cflengine.text.markup.without_html`.
     max_bytes : int, default: 4294967296
         Most bytes to read, uncompressed.
 
@@ -172,7 +176,7 @@ def read_corpus(
         sample, records = _sample(table, _SAMPLE_RECORDS, label)
         column = _text_column(table, sample, text_column, label)
         marks = NULL_MARKS if table.untyped else frozenset()
-        intake, metadata = Intake(min_words, limit), MetadataBuilder(table.untyped)
+        intake, metadata = Intake(min_words, limit, strip_html=strip_html), MetadataBuilder(table.untyped)
         for number, record in enumerate(records):
             if number % _RECORDS_AT_ONCE == 0:
                 ask_watch()

@@ -8,7 +8,7 @@ import streamlit as st
 
 from cflengine.text import CorpusCheck
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.words import many, number, percent
+from pages.parts.shared.words import many, number, percent, plain
 
 MOST_TOKENS = 12_000_000  # more are looked at when asked for: it takes some seconds
 _SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Hiragana", "KATAKANA": "Katakana"}
@@ -62,8 +62,18 @@ def sentences(check: CorpusCheck, loaded: LoadedCorpus) -> list[str]:
         )
     found += _said(check.repeated, "repeats an earlier one word by word", "repeat an earlier one word by word")
     found += _said(check.nearly, "nearly repeats an earlier one", "nearly repeat an earlier one")
+    if has_much_html(check, loaded):
+        found.append(
+            f"{many(len(check.html), 'document')} {'holds' if len(check.html) == 1 else 'hold'} HTML, such as "
+            f"{plain(check.first_html)}, whose pieces will be phrases."
+        )
     no_text = "like encoded data or a table, not like text"
     return found + _said(check.no_text, f"looks {no_text}", f"look {no_text}")
+
+
+def has_much_html(check: CorpusCheck, loaded: LoadedCorpus) -> bool:
+    """Whether so many documents hold HTML that it is worth a word."""
+    return 200 * len(check.html) > len(loaded.corpus)
 
 
 def _said(documents: np.ndarray, one: str, more: str) -> list[str]:

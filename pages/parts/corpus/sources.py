@@ -12,6 +12,7 @@ from cflengine import CorpusError, preview_corpus, read_corpus
 from cflengine.compression import is_project
 from cflengine.engine import Watch
 from cflengine.text import TokenChoice, suggested_tokens
+from pages.parts.corpus.check import has_much_html
 from pages.parts.corpus.reading import Reading, choose, draw_reading, take_corpus
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
@@ -179,6 +180,16 @@ def _reread() -> None:
             _mapping(file)
 
 
+def offer_without_html(loaded: LoadedCorpus) -> None:
+    """A button where the file that was read can be read again, without the HTML in it."""
+    file = st.session_state.get("opened")
+    if file is None or file["source"] != loaded.source or "check" not in loaded.__dict__:
+        return
+    offered = has_much_html(loaded.check, loaded) and not loaded.options.get("strip_html")
+    if offered and st.button("Take the HTML out", key="strip_html", help="Tags, and references such as &amp;amp;."):
+        _choose(file, loaded.options | {"strip_html": True})
+
+
 def _mapping(file: dict[str, Any]) -> None:
     """Preview a file and let the user say what its text is; errors leave the current corpus alone."""
     name, by_paragraph = file["name"], False
@@ -191,6 +202,7 @@ def _mapping(file: dict[str, Any]) -> None:
         st.error(plain(str(error)))
         return
     options: dict[str, Any] = {"documents": documents}
+    now = current_corpus()
     left, middle, right = st.columns(3)
     if _has_columns(preview):
         columns = list(preview.columns)
@@ -202,6 +214,10 @@ def _mapping(file: dict[str, Any]) -> None:
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
     limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
     options["limit"] = limit or None
+    options["strip_html"] = st.toggle(
+        "Take HTML out of the texts", file["source"] == now.source and bool(now.options.get("strip_html")),
+        help="Tags such as <br />, comments, and references such as &amp;amp; for what they stand for.",
+    )  # fmt: skip
     st.dataframe(
         shortened(preview.rows),
         height=table_height(len(preview.rows), 220),

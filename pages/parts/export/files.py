@@ -54,10 +54,11 @@ class Shape:
 def preview_table(
     model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus, shape: Shape, telling: np.ndarray
 ) -> pd.DataFrame:
-    """A dense corner: the first documents by the features that most documents have, behind what is joined. telling:
+    """A dense corner: the first documents by the features that most of them have, behind what is joined. telling:
     bool, of each feature whether it is more than function words and punctuation; those come first."""
-    top = np.lexsort((-model.dictionary_["documents"].to_numpy(), ~telling))[:PREVIEW_FEATURES]
-    corner = features[:PREVIEW_DOCUMENTS][:, top].toarray()
+    first = features[:PREVIEW_DOCUMENTS]
+    top = np.lexsort((-model.dictionary_["documents"].to_numpy(), -first.getnnz(axis=0), ~telling))[:PREVIEW_FEATURES]
+    corner = first[:, top].toarray()
     frame = pd.DataFrame(corner, columns=list(model.get_feature_names_out()[top])).round(4)
     joined = shape.documents(corpus)
     if joined is not None:

@@ -85,15 +85,17 @@ def sklearn_lines(loaded: LoadedCorpus) -> str:
     """The model's file as the first step of a scikit-learn pipeline, which learns the likeliest labels."""
     text = str(reading_options(loaded).get("text_column") or "text")
     column = next(iter(label_columns(loaded.corpus.metadata)), "label")
+    stripped = bool(reading_options(loaded).get("strip_html"))
+    texts = f"new[{text!r}]" + (".map(without_html)" if stripped else "")
     return (
         "import pandas as pd\n"
         "from sklearn.linear_model import LogisticRegression\n"
         "from sklearn.pipeline import make_pipeline\n"
         "from sklearn.preprocessing import MaxAbsScaler\n"
-        "from cflengine import load_model\n\n"
+        f"from cflengine import load_model{', without_html' if stripped else ''}\n\n"
         'features = load_model("k-grams.cflm")  # the dictionary, ready: new documents are counted with it\n'
         f'new = pd.read_csv("new.csv").dropna(subset={[text, column]!r})\n'
-        f"X = features.transform(new[{text!r}])  # scipy CSR, documents × K-grams\n"
+        f"X = features.transform({texts})  # scipy CSR, documents × K-grams\n"
         f"learn = make_pipeline(MaxAbsScaler(), LogisticRegression(max_iter=1000)).fit(X, new[{column!r}])\n"
         "names = features.get_feature_names_out()"
     )

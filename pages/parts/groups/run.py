@@ -20,6 +20,7 @@ from cflengine.engine import threads
 from cflengine.linear import (
     Design,
     ModelComparison,
+    against_others,
     comparison_pipeline,
     mutual_information,
     read_labels,
@@ -98,8 +99,9 @@ class WeightsRun:
         """Make the matrix, run every contestant. A stop keeps what is there. Raises ValueError."""
         warm_up()
         choice = self.choice
-        metadata = metadata.assign(**{choice.column: _against_rest(metadata[choice.column], choice.name)})
-        labels = read_labels(metadata, choice.column, (choice.name, _rest(choice.name)))
+        names = choice.name, rest(choice.name)
+        metadata = metadata.assign(**{choice.column: against_others(metadata[choice.column], *names)})
+        labels = read_labels(metadata, choice.column, names)
         split = split_documents(labels, metadata, dev=None, test=choice.test)
         words = vectorizer(token_pattern=choice.tokens.words, lowercase=choice.tokens.lowercase)
         comparison = ModelComparison.of(texts, labels, split, words)
@@ -239,10 +241,6 @@ def _at_random(recent: Sequence[np.ndarray], factor: float, generator: np.random
     return chunks(generator.random(len(recent[-1])), factor)
 
 
-def _rest(name: str) -> str:
+def rest(name: str) -> str:
+    """What all classes but ``name`` are called together."""
     return "the rest" if name != "the rest" else "all others"
-
-
-def _against_rest(values: pd.Series, name: str) -> pd.Series:
-    text = values.astype(str)
-    return text.where(text == name, _rest(name)).where(values.notna())

@@ -19,7 +19,7 @@ from pages.parts.groups.figures import (
     parsimony_figure,
     trajectories_figure,
 )
-from pages.parts.groups.run import WeightsRun
+from pages.parts.groups.run import WeightsRun, rest
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
@@ -55,7 +55,7 @@ def draw_model_file(run: WeightsRun, loaded: LoadedCorpus) -> None:
     """The plain solution as a model to take away."""
     assert run.comparison is not None
     about = about_comparison(run.comparison, loaded.corpus)
-    about["target"] = f"{about['target']}: {run.choice.name} or not"  # no column of its own to be judged by
+    about |= {"one_class": run.choice.name, "others": rest(run.choice.name)}
     model_download(run.estimator(), about, key="weights_model", label="This model, as a file")
 
 

@@ -35,6 +35,7 @@ def command_line(command: str, loaded: LoadedCorpus, options: Mapping[str, Any],
     cut = {} if command in ("train-crf", "tokenizer") else loaded.tokens.options()
     if command == "embed":  # of single words
         cut = {name: value for name, value in cut.items() if name != "sentence_borders"}
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items()]
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not True]
+    cut = {name: "" for name, value in given.items() if value is True} | cut
     flags = [f"--{name.replace('_', '-')}" + (f"={value}" if value else "") for name, value in cut.items()]
     return shlex.join(["cflengine", command, source, *words, *flags, f"--out={out}"])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 _ROW = 35  # pixels, of Streamlit's tables
+_NARROW, _BROAD = frozenset(" .,:;'|!()[]iljtfrI-\u202f"), frozenset("mwMWQ%@—…×")
 
 
 def metric_row(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
@@ -23,5 +24,10 @@ def table_height(rows: int, most: int) -> int:
 
 
 def _width(label: str, value: str, explanation: str | None) -> int:
-    """Pixels that hold both without an ellipsis."""
-    return max(130, 8 * len(label) + (62 if explanation else 38), 19 * len(value) + 36)
+    """Pixels that hold both without an ellipsis: letters of 14 and of 36 pixels between padding and border."""
+    return max(120, int(_letters(label) * 14) + (58 if explanation else 36), int(_letters(value) * 36) + 36)
+
+
+def _letters(text: str) -> float:
+    """At most the width of a text in the app's font, in units of its size."""
+    return sum(0.3 if letter in _NARROW else 0.87 if letter in _BROAD else 0.57 for letter in text)

@@ -58,7 +58,8 @@ def draw_model(header: Mapping[str, Any]) -> None:
     about = header.get("about") or {}
     items: list[Any] = []
     if about.get("target"):
-        items.append(("Predicts", plain(str(about["target"]))))
+        of = f": {about['one_class']} or not" if about.get("one_class") else ""
+        items.append(("Predicts", plain(f"{about['target']}{of}")))
     if last.get("classes"):
         items.append(("Classes", number(len(last["classes"]))))
     gap = last.get("gap")
@@ -84,7 +85,7 @@ def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *,
         return
     if (header.get("about") or {}).get("corpus_digest") == loaded.corpus.digest:
         st.caption("⚠ The model has learnt from documents of this very corpus; others will tell how good it is.")
-    line = judged(frame, loaded.corpus.metadata, (header.get("about") or {}).get("target"))
+    line = judged(frame, loaded.corpus.metadata, header.get("about") or {})
     st.markdown(
         f"**{many(len(frame), 'document')}** of {plain(loaded.corpus.name)}" + (f": {plain(line)}" if line else "")
     )
