@@ -93,6 +93,6 @@ python.code(python_lines(loaded, model, chosen.weighting), language="python")
 sklearn.code(sklearn_lines(loaded), language="python")
 r.code(r_lines(stem_of(model, chosen.weighting)), language="r")
 st.caption(
-    "Terminal and Python solve anew: what they find may differ from this by as much as either is proved to be from the "
-    "best. The model file and the project file keep this very solution."
+    "Terminal and Python solve anew and may find a slightly different solution, within the same proved gap. The model "
+    "file and the project file keep exactly this one."
 )

@@ -56,8 +56,8 @@ metric_row(
 )
 st.markdown(f"{proved} {found}")
 st.caption(
-    f"At λ = {model.lam:g} and K = {model.max_gram}. Your vocabulary is used well here, but not provably as well as it "
-    "can be: its best use can only be closer to the optimum."
+    f"At λ = {model.lam:g} and K = {model.max_gram}. The encoding with your vocabulary is a good one, not "
+    "provably its best; its best is at most this far above the cheapest."
 )
 
 matched = check.n_phrases - check.n_too_long - check.n_absent

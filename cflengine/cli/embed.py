@@ -105,7 +105,7 @@ def _add_network(group: Any) -> None:
     )  # fmt: skip
     group.add_argument(
         "--group", metavar="WORD,WORD", type=names, action="append",
-        help="words whose law structured wmmd keeps apart by itself; once a group",
+        help="a group of words that structured wmmd separates by itself; repeat it for more groups",
     )  # fmt: skip
     group.add_argument("--lam", type=number(float, 0), metavar="λ", help="its factor (default: a usual one)")
     group.add_argument(

@@ -72,7 +72,7 @@ def add_command(commands: Any) -> None:
     command.set_defaults(run=run)
     add_reading(command, r"\w+; of cfl \w+|[^\w\s]")
     data = add_labels(command, dev=False)
-    data.add_argument("--dev-split", metavar="S", help="to choose C of --path by: as --test-split (default: none)")
+    data.add_argument("--dev-split", metavar="S", help="chooses C of a --path; given like --test-split (default: none)")
     model = command.add_argument_group("model")
     model.add_argument("--loss", required=True, metavar="LOSS", help="see above")
     model.add_argument("--constraint", action="append", default=[], metavar="K", help="see above (repeatable)")

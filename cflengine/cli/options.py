@@ -243,8 +243,8 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     solver.add_argument(
         "--scratch",
         metavar="DIR",
-        help="sharded: where they wait; those of a scheduler's workers have places of their own (default: the system's "
-        "temporary folder)",
+        help="sharded: folder in which parts wait for their turn; a scheduler's workers use their own (default: the "
+        "system's temporary folder)",
     )
     solver.add_argument(
         "--cluster", metavar="ADDRESS",

@@ -19,8 +19,8 @@ from cflengine.cli.values import number
 from cflengine.engine import frame_csv, locked_folder, many, output_path, replaced
 
 _REPORT = """\
-How many more tokens a tokenizer makes of a corpus than the best one of its size would, proved, and which of its pieces
-are wasted there.
+Proves how many more tokens a tokenizer needs for a corpus than the best one of its size could, and names the pieces
+that it wastes there.
 
 TOKENIZER is a tokenizer.json of Hugging Face (BPE, Unigram or WordPiece) or a SentencePiece model; it needs
 pip install "cflengine[foreign]". INPUT as for cflengine compress. Words are what the tokenizer takes them to be; the

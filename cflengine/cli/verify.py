@@ -14,8 +14,9 @@ _VERIFY = """\
 Check the results in DIR from its files and the input alone.
 
 Tokens are cut again, K-grams found again, every document decoded, and objective and bound recomputed by plain numpy,
-rounded outward; none of the compiled engine is used. A saved model has to make the features that it was learnt of, and
-to hold the weights that are proved. Says "verified" and what was not checked (exit code 0), or what is wrong (1).
+rounded outward; none of the compiled engine is used. A saved model has to make the features that it was learnt
+from, and to hold the weights that are proved. Says "verified" and what was not checked (exit code 0), or what is wrong
+(exit code 1).
 
 DIR is the output folder of cflengine compress, path, sentences, train-logistic, train-crf, erm, embed, tokenizer or
 tokenizer-report. INPUT is what that run read; by default the path that its report.json names.

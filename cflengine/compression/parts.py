@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cflengine.text.corpus import Corpus
 
 PART_CHARACTERS = 16 << 20  # some four million tokens, which take some 250 MB to encode
-_AHEAD = 2  # parts that wait at every worker
+_QUEUED = 2  # parts that wait at every worker
 
 _models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it is at work for
 
@@ -147,11 +147,11 @@ def encode_parts(
     with connected(cluster) as client:
         check_workers(client)
         workers = _Workers(client, key, saved)
-        ahead = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+        queue_length = _QUEUED * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         waiting: deque[tuple[Documents, Future]] = deque()
         for part in parts:
             waiting.append((part, workers.begin(part)))
-            if len(waiting) >= ahead:
+            if len(waiting) >= queue_length:
                 yield workers.end(*waiting.popleft())
         while waiting:
             yield workers.end(*waiting.popleft())

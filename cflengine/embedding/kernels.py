@@ -184,7 +184,7 @@ def add_within(documents, tile, lane, matrices, is_wanted):
 
 @kernel
 def find_block(documents, block, lane, is_there):
-    """Note where each document's words of a block are told, or forget it."""
+    """Store where each document's words of a block begin, or forget it."""
     place, of = documents.place[lane], documents.of
     for k in range(documents.block_ptr[block], documents.block_ptr[block + 1]):
         place[of[k]] = k if is_there else -1

@@ -21,7 +21,7 @@ def cooccurrences(
 ) -> sparse.csr_matrix:
     """CSR float64 (V, V), symmetric: how often two words stand at most ``window`` apart in a document.
 
-    tokens: int (n,), −1 for what is no word of the vocabulary (it takes its place all the same).
+    tokens: int (n,), −1 for what is no word of the vocabulary (it keeps its place in the document).
     """
     document = np.repeat(np.arange(len(doc_ptr) - 1), np.diff(doc_ptr))
     total = sparse.csr_matrix((n_words, n_words))

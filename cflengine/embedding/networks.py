@@ -40,9 +40,9 @@ def logits(network: str, params: Params, X: jax.Array, mask: jax.Array) -> jax.A
     elif network == "gru":
         found = _largest(_recurrent(_gru_step, params, "forward", X, mask), mask)
     else:
-        ahead = _recurrent(_lstm_step, params, "forward", X, mask)
-        back = _recurrent(_lstm_step, params, "backward", X[:, ::-1], mask[:, ::-1])[:, ::-1]
-        found = _largest(jnp.concatenate([ahead, back], axis=2), mask)
+        forward = _recurrent(_lstm_step, params, "forward", X, mask)
+        backward = _recurrent(_lstm_step, params, "backward", X[:, ::-1], mask[:, ::-1])[:, ::-1]
+        found = _largest(jnp.concatenate([forward, backward], axis=2), mask)
     return found @ params["output"] + params["output_bias"]
 
 

@@ -9,7 +9,7 @@ from cflengine.engine.checks import check_positive
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """When a solver ends, whatever else it is told.
+    """When a solver ends: what all solvers share.
 
     tol: proved relative gap, objective/bound − 1, at which it ends; None: no gap ends it. time_limit: seconds of solver
     time (listeners excluded), None for no limit.

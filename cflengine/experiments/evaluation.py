@@ -1,7 +1,7 @@
 """An evaluation: targets, methods, a λ-path found once, and what each method is worth for each target.
 
 Every candidate's features are made once for all targets. A method's candidate (λ, temperature, size) is chosen on the
-development documents, and what is told of it is told of the test documents. Dictionaries are found in all documents,
+development documents, and its scores are those on the test documents. Dictionaries are found in all documents,
 without any label, as in Section 5.1; how much that helps is measured beside, by the same λ in training documents alone.
 """
 

@@ -142,7 +142,7 @@ def centroid_weights(X: sparse.csr_matrix, y: np.ndarray, classes: Sequence[str]
 
 
 class Task(Protocol):
-    """A target with its plan. measure: what is told of outcomes; larger_is_better: of it."""
+    """A target with its plan. measure: the score that is reported; larger_is_better: whether a larger one is better."""
 
     target: Target
     measure: str

@@ -93,7 +93,22 @@ def names_of(values: pd.Series) -> pd.Series:
 
 
 def against_others(values: pd.Series, name: str, others: str) -> pd.Series:
-    """Two names in place of many: ``name``, and ``others`` for every other value; missing where a value is."""
+    """Two names in place of many.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        A column, as it was read.
+    name : str
+        What one class is called.
+    others : str
+        What all other values are called together.
+
+    Returns
+    -------
+    pandas.Series
+        str (N,), missing where a value is.
+    """
     names = names_of(values)
     return names.where(names.isna() | (names == name), others)
 

@@ -5,7 +5,7 @@ tf        count / the document's sum
 idf       count × idf
 tf-idf    both
 damped    √count × idf, the document scaled to length 1: a long document, or a feature that one document has often,
-          weighs less. Measured on RateBeer (benchmarks/README.md), it helps every way to count, soft counts most.
+          weighs less. Measured on RateBeer (docs/results.md), it is best for most tasks and ways to count, not for all.
 """
 
 from __future__ import annotations

@@ -10,8 +10,9 @@ every proof, so that rounding does not add up.
 Where the gap falls so slowly that Newton's method (newton.py) would be there sooner, it takes over.
 
 A free β₀ follows from the condition Σ a_i = 0 by the method of multipliers: it counts as the coefficient of one more
-feature of the size M, pulled towards where it was after the last pass, instead of 0; so a step of the duals moves it at
-once, and where it rests nothing pulls. The proof takes the best β₀ there is for its β.
+feature of the size M, with a penalty on its distance from where it was after the last pass, not from 0. So a step of
+the duals moves it at once, and where it no longer moves the penalty is 0. The proof takes the best β₀ there is for its
+β.
 
 Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
 at the kink, β = 1/2.

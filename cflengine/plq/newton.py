@@ -18,7 +18,7 @@ of which a solution of an SVM has hardly more than features. Where there are few
 are damped (Levenberg and Marquardt). Its λ, γ and ξ are duals in their boxes, become the next Λ
 and ξ, and prove a bound with no more work; σ grows, and the gap falls faster and faster (Rockafellar, 1976).
 
-A coefficient whose r lies between −ν and ν is 0 in the end, and is told of as 0. σ belongs to z: σ_li = h/u_li², where
+A coefficient whose r lies between −ν and ν is 0 in the end, and is reported as 0. σ belongs to z: σ_li = h/u_li², where
 h is the curvature of ψ between its kinks; a coefficient's is h times its feature's sum of squares, and that of a
 constraint h times their mean over ‖a_k‖²: as much as all observations together would have.
 """

@@ -24,8 +24,8 @@ _FURTHER, _TRIES = 1.25, 40  # a range need not be exact
 
 
 def shift_weight(problem: PLQProblem, rows: np.ndarray) -> float:
-    """M² of descent.py, by how much β₀ moves for a unit of Σ a_i: what one does that a usual row has in its own score,
-    and where rows are all but 0, a little of how far the kinks are apart. rows: ‖x_i‖², float64 (n,)."""
+    """M² of descent.py, by how much β₀ moves for a unit of Σ a_i: as much as that unit changes the score of a usual row
+    itself, or, where rows are nearly 0, a small share of the distance between kinks. rows: ‖x_i‖², float64 (n,)."""
     if not problem.intercept or not len(rows):
         return 0.0
     kinks = problem.loss.kinks()

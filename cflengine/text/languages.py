@@ -39,7 +39,7 @@ for _name, _line in _WORDS.items():
     for _word in _line.split():
         _LANGUAGES.setdefault(_word, []).append(_name)
 _FEWEST_LETTERS = 1500
-_SHARE, _AHEAD = 0.12, 1.25  # of the words that the list of a language must hold, and over the next language's
+_SHARE, _MARGIN = 0.12, 1.25  # of the words that the list of a language must hold, and over the next language's
 
 
 def language_of_sample(sample: str, script: str) -> str:
@@ -59,7 +59,7 @@ def _by_words(sample: str) -> str:
             hits[name] += 1
             weight[name] += 1.0 / len(languages)
     (second, _), (most, best) = sorted((value, name) for name, value in weight.items())[-2:]
-    return best if most > 0 and hits[best] >= _SHARE * len(words) and most >= _AHEAD * second else ""
+    return best if most > 0 and hits[best] >= _SHARE * len(words) and most >= _MARGIN * second else ""
 
 
 def _by_letters(sample: str) -> str:

@@ -11,7 +11,7 @@ from cflengine.text.check import language_of
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.token_table import TokenTable, printable
 
-# of a language without a list, a word of so few letters among so many most frequent ones is taken for a function word,
+# where there is no list of a language's function words, the most frequent words of few letters are taken for them,
 _FREQUENT, _SHORT = 120, 5
 # unless so many places, of so many tokens, have it with a capital only, as German's nouns and all names have
 _PLACES, _SEARCHED = 20, 1_000_000

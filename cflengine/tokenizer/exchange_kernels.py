@@ -14,32 +14,32 @@ from cflengine.engine.jit import kernel, parallel_kernel
 
 
 @kernel
-def fewest_before(gram_of, present, a, n, before):
-    """before[0 .. n] = R of the n units from a on."""
-    before[0] = 0
+def prefix_minima(gram_of, present, a, n, prefix):
+    """prefix[0 .. n] = R of the n units from a on."""
+    prefix[0] = 0
     for i in range(1, n + 1):
-        before[i] = before[i - 1] + 1
+        prefix[i] = prefix[i - 1] + 1
         for k in range(2, min(gram_of.shape[0], i) + 1):
             g = gram_of[k - 1, a + i - k]
             if g >= 0 and present[g]:
-                before[i] = min(before[i], before[i - k] + 1)
-    return before[n]
+                prefix[i] = min(prefix[i], prefix[i - k] + 1)
+    return prefix[n]
 
 
 @kernel
-def fewest_after(gram_of, present, a, n, after):
-    """after[0 .. n] = B of the n units from a on."""
-    after[n] = 0
+def suffix_minima(gram_of, present, a, n, suffix):
+    """suffix[0 .. n] = B of the n units from a on."""
+    suffix[n] = 0
     for i in range(n - 1, -1, -1):
-        after[i] = after[i + 1] + 1
+        suffix[i] = suffix[i + 1] + 1
         for k in range(2, min(gram_of.shape[0], n - i) + 1):
             g = gram_of[k - 1, a + i]
             if g >= 0 and present[g]:
-                after[i] = min(after[i], after[i + k] + 1)
+                suffix[i] = min(suffix[i], suffix[i + k] + 1)
 
 
 @kernel
-def fewest_around(gram_of, present, a, n, i, k, before, after):
+def fewest_around(gram_of, present, a, n, i, k, prefix, suffix):
     """The fewest pieces that make up the n units from a on without the one of k units at i: just one of them begins
     at i or before and ends behind i."""
     fewest, most = n, gram_of.shape[0]
@@ -48,29 +48,29 @@ def fewest_around(gram_of, present, a, n, i, k, before, after):
             g = gram_of[end - begin - 1, a + begin]
             other = begin != i or end != i + k
             if other and (end - begin == 1 or (g >= 0 and present[g])):
-                fewest = min(fewest, before[begin] + 1 + after[end])
+                fewest = min(fewest, prefix[begin] + 1 + suffix[end])
     return fewest
 
 
 @kernel
-def worth_at(gram_of, present, a, n, i, k, before, after):
+def worth_at(gram_of, present, a, n, i, k, prefix, suffix):
     """What the piece of k units at i would save by this place alone, or cost to do without there."""
-    total, through = before[n], before[i] + 1 + after[i + k]
+    total, through = prefix[n], prefix[i] + 1 + suffix[i + k]
     if not present[gram_of[k - 1, a + i]]:
         return max(total - through, 0)
-    return fewest_around(gram_of, present, a, n, i, k, before, after) - total if through == total else 0
+    return fewest_around(gram_of, present, a, n, i, k, prefix, suffix) - total if through == total else 0
 
 
 @kernel
 def worth_in_word(gram_of, present, a, n, count, work, worth):
     """Add what the word's pieces are worth, times ``count``; returns its fewest pieces. work: int32 (2, n + 1)."""
-    before, after = work
-    total = fewest_before(gram_of, present, a, n, before)
-    fewest_after(gram_of, present, a, n, after)
+    prefix, suffix = work
+    total = prefix_minima(gram_of, present, a, n, prefix)
+    suffix_minima(gram_of, present, a, n, suffix)
     for i in range(n):
         for k in range(2, min(gram_of.shape[0], n - i) + 1):
             g = gram_of[k - 1, a + i]
-            more = worth_at(gram_of, present, a, n, i, k, before, after) if g >= 0 else 0
+            more = worth_at(gram_of, present, a, n, i, k, prefix, suffix) if g >= 0 else 0
             if more:  # most are worth nothing, and their memory is far
                 worth[g] += count * more
     return total
@@ -89,19 +89,19 @@ def count_places(gram_of, a, n, places):
 def replace_repeated(gram_of, present, a, n, count, work, places, worth):
     """For pieces that stand several times in a word: what :func:`worth_in_word` has added for its places, one by one,
     becomes what the word takes more without the piece, or less with it. work: int32 (3, n + 1); places: int32 (G,)."""
-    before, after, changed = work
-    total = fewest_before(gram_of, present, a, n, before)
-    fewest_after(gram_of, present, a, n, after)
+    prefix, suffix, changed = work
+    total = prefix_minima(gram_of, present, a, n, prefix)
+    suffix_minima(gram_of, present, a, n, suffix)
     for i in range(n):
         for k in range(2, min(gram_of.shape[0], n - i) + 1):
             g = gram_of[k - 1, a + i]
             if g < 0 or places[g] == 1:
                 continue
-            worth[g] -= count * worth_at(gram_of, present, a, n, i, k, before, after)
+            worth[g] -= count * worth_at(gram_of, present, a, n, i, k, prefix, suffix)
             if places[g] > 1:  # the first of them
                 places[g] = 0
                 present[g] = 1 - present[g]
-                worth[g] += count * abs(fewest_before(gram_of, present, a, n, changed) - total)
+                worth[g] += count * abs(prefix_minima(gram_of, present, a, n, changed) - total)
                 present[g] = 1 - present[g]
 
 
@@ -143,15 +143,15 @@ def cover_words(gram_of, present, ptr, counts, cover, uses):
     longest = np.int64(0)
     for w in range(counts.shape[0]):
         longest = max(longest, ptr[w + 1] - ptr[w])
-    before = np.empty(longest + 1, np.int32)
+    prefix = np.empty(longest + 1, np.int32)
     for w in range(counts.shape[0]):
         a, i = ptr[w], ptr[w + 1] - ptr[w]
-        total += counts[w] * fewest_before(gram_of, present, a, i, before)
+        total += counts[w] * prefix_minima(gram_of, present, a, i, prefix)
         while i > 0:
             size = 1
             for k in range(2, min(gram_of.shape[0], i) + 1):
                 g = gram_of[k - 1, a + i - k]
-                if g >= 0 and present[g] and before[i - k] + 1 == before[i]:
+                if g >= 0 and present[g] and prefix[i - k] + 1 == prefix[i]:
                     size = k
             i -= size
             cover[a + i] |= cover.dtype.type(1) << cover.dtype.type(size - 1)

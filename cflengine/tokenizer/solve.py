@@ -134,9 +134,11 @@ def solve_vocabulary(
     InputError where there are not as many pieces, or more are required.
     """
     allowed = every.many if allowed is None else allowed & every.many
-    offered, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
-    if not required <= size <= offered:
-        raise InputError(f"size must be between {required:,} and {offered:,}, pieces required and all, not {size:,}.")
+    n_possible, required = int(np.count_nonzero(allowed | every.required)), int(np.count_nonzero(every.required))
+    if not required <= size <= n_possible:
+        raise InputError(
+            f"size must be between {required:,} and {n_possible:,}, pieces required and all, not {size:,}."
+        )
     with threads(n_threads, every.index.gram_of.size):
         return VocabularyRun(every, size, allowed, settings or VocabularySettings(), listeners).run()
 
@@ -206,7 +208,7 @@ class VocabularyRun(Run):
 
         def step() -> bool:
             self.iteration += 1
-            self._offer(exchange)
+            self._update_incumbent(exchange)
             return self.report("exchanges", float(exchange.tokens), support=exchange.size) and not self.proved
 
         def early() -> bool:
@@ -218,10 +220,10 @@ class VocabularyRun(Run):
         exchange.improve(early, least)
         if thorough:
             exchange.oscillate(step, _REST * (self.best_objective - self.lower_bound))
-        self._offer(exchange)
+        self._update_incumbent(exchange)
         return exchange.price()
 
-    def _offer(self, exchange: Exchange) -> None:
+    def _update_incumbent(self, exchange: Exchange) -> None:
         """Keep its vocabulary if it is the best of the size."""
         if exchange.size == self.size and exchange.tokens < self.best_objective:
             self.best_objective = float(exchange.tokens)

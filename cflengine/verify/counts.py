@@ -26,9 +26,11 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
     the cost over the least, piece by piece, so that no temperature is too low."""
     max_gram, sizes = places.shape[0], np.diff(doc_ptr)
     longest = int(sizes.max(initial=0))
-    least, ahead, behind = (np.full(int(doc_ptr[-1]) + len(sizes), start) for start in (np.inf, -np.inf, -np.inf))
+    least, log_forward, log_backward = (
+        np.full(int(doc_ptr[-1]) + len(sizes), start) for start in (np.inf, -np.inf, -np.inf)
+    )
     base = doc_ptr[:-1] + np.arange(len(sizes))  # where a document's sums begin: one more than it has tokens
-    least[base], ahead[base], behind[base + sizes] = 0.0, 0.0, 0.0
+    least[base], log_forward[base], log_backward[base + sizes] = 0.0, 0.0, 0.0
 
     def piece(k: int, start: np.ndarray) -> np.ndarray:
         """The cost of each of these tokens and the k - 1 behind it as one piece, inf where they are none."""
@@ -44,7 +46,7 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
         costs = [least[base[of] + i - k] + piece(k, doc_ptr[of] + i - k) for k in range(1, min(max_gram, i) + 1)]
         least[base[of] + i] = np.min(costs, axis=0)
     for i in range(1, longest + 1):
-        for sums, forward in ((ahead, True), (behind, False)):
+        for sums, forward in ((log_forward, True), (log_backward, False)):
             of = np.flatnonzero(sizes >= i)
             here = base[of] + (i if forward else sizes[of] - i)
             total = np.full(len(of), -np.inf)
@@ -58,9 +60,9 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
     place = np.arange(len(document)) + document
     for k in range(1, max_gram + 1):
         token = np.flatnonzero(places[k - 1] >= 0)
-        whole = ahead[base[document[token]] + sizes[document[token]]]
+        whole = log_forward[base[document[token]] + sizes[document[token]]]
         extra = excess(k, token, place[token])
-        value[k - 1, token] = np.exp(ahead[place[token]] + extra + behind[place[token] + k] - whole)
+        value[k - 1, token] = np.exp(log_forward[place[token]] + extra + log_backward[place[token] + k] - whole)
     return value
 
 

@@ -265,7 +265,7 @@ def test_a_saved_tagger_finds_the_names_of_the_corpus_and_is_forgotten(page, tmp
     sound(page.file_uploader(key="widget_model").upload("m.cflm", data, "application/zip").run())
     until(lambda: page.session_state["asked_tagged"][1].done())
     sound(page.run())
-    assert ("by the words alone" in captions(page)) == warned and "A tagger, learnt from" in captions(page)
+    assert ("uses the words alone" in captions(page)) == warned and "A tagger, learnt from" in captions(page)
     press(page, "Find the names")
     finish(page, "names_id")
     found = BOARD.get(page.session_state["names_id"]).so_far.places()

@@ -47,7 +47,7 @@ def learnt(app):
     return sound(app.run())
 
 
-def strength(app, name):
+def lam_slider(app, name):
     """The slider of λ_sen or λ_las."""
     (slider,) = [one for one in app.select_slider if (one.key or "").startswith(f"widget_{name}_")]
     return slider
@@ -72,7 +72,7 @@ def test_every_model_is_there_and_certified(run):
     assert table["penalty"].tolist() == list(MODELS) and math.isnan(table["p"][0]) and (table["p"][1:] <= 1).all()
 
 
-def test_a_solve_at_other_strengths_is_kept_and_right(run):
+def test_a_solve_at_other_lams_is_kept_and_right(run):
     lams = (LAMS[5], LAMS[9])
     run.solved.pop(lams, None)
     assert run.at(*lams) is None
@@ -105,7 +105,7 @@ def test_the_papers_admm_leaves_copies_of_every_training_sentence(run):
     )
 
 
-def test_the_path_has_the_solutions_along_one_strength(run):
+def test_the_path_has_the_solutions_along_one_lam(run):
     for lam in LAMS[4:8]:
         run.solve_at(lam, 0.1, lambda stats: True)
     points = run.path(0.1, 0.1, "lam_sen")
@@ -197,12 +197,12 @@ def test_the_page_learns_and_shows_what_it_found(page):
 def test_a_slider_solves_where_it_is_let_go(page):
     learnt(page)
     job = BOARD.get(page.session_state["telling_id"])
-    slider = strength(page, "lam_sen")
+    slider = lam_slider(page, "lam_sen")
     sound(slider.set_value(LAMS[6]).run())
     until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     sound(page.run())
     assert page.session_state["comparison_here"][0] == LAMS[6]
-    slider = strength(page, "lam_las")
+    slider = lam_slider(page, "lam_las")
     sound(slider.set_value(LAMS[-1]).run())
     until(lambda: job.result.at(*page.session_state["comparison_here"]) is not None)
     assert numbers(sound(page.run()))["Words kept"] == "0.0 %"  # the strongest penalty lets all go
@@ -220,13 +220,13 @@ def test_the_page_shows_the_model_of_its_table_and_files_or_says_that_it_does_no
     assert numbers(page)["Right, test"] == page.dataframe[0].value["test"][0]
     assert "the table and the files hold this model" in captions(page) and "⚠ These" not in captions(page)
     other = next(lam for lam in LAMS if lam > chosen[0])
-    sound(strength(page, "lam_sen").set_value(other).run())
+    sound(lam_slider(page, "lam_sen").set_value(other).run())
     until(lambda: run.at(other, chosen[1]) is not None)
     said = captions(sound(page.run()))
     assert "Your choice" in said and "⚠ These are the models that the development set chose" in said
     press(page, "Back to it")
     assert page.session_state["comparison_here"] == chosen and "hold this model" in captions(page)
-    assert strength(page, "lam_sen").value == chosen[0]
+    assert lam_slider(page, "lam_sen").value == chosen[0]
 
 
 def test_a_first_model_gives_way_to_the_grids_unless_the_sliders_have_been_moved(page):
@@ -237,16 +237,16 @@ def test_a_first_model_gives_way_to_the_grids_unless_the_sliders_have_been_moved
     run.best, run.first = {}, elsewhere
     sound(page.run())
     assert state["comparison_here"] == run.place_of(elsewhere)
-    assert "gives way to the best of the paper's grid" in captions(page)
+    assert "the best of the paper's grid takes its place" in captions(page)
     run.best, run.first = whole, first
     sound(page.run())
     assert state["comparison_here"] == run.place_of(best) == run.chosen
     # no slider of the first model is left that a browser could still send a value of
-    assert [strength(page, name).value for name in ("lam_sen", "lam_las")] == list(run.chosen)
-    keys = {strength(page, name).key for name in ("lam_sen", "lam_las")}
+    assert [lam_slider(page, name).value for name in ("lam_sen", "lam_las")] == list(run.chosen)
+    keys = {lam_slider(page, name).key for name in ("lam_sen", "lam_las")}
     run.best, run.first = {}, elsewhere
     sound(page.run())
-    assert not keys & {strength(page, name).key for name in ("lam_sen", "lam_las")}
+    assert not keys & {lam_slider(page, name).key for name in ("lam_sen", "lam_las")}
     run.best, run.first = whole, first
 
 

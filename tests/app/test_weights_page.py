@@ -195,6 +195,16 @@ def test_another_class_and_other_policies_are_said_to_be_new(page):
     assert page.session_state["weights_choice"].rounds == 3 and page.session_state["weights_choice"].ridge == 10.0
 
 
+@pytest.mark.parametrize(("page", "choice"), [("clusters", "weights_choice"), ("sentences", "telling_choice")])
+def test_a_split_of_the_corpus_before_is_not_asked_of_the_next(open_app, page, choice):
+    frame = reviews()
+    split = frame.assign(split=["train" if k % 4 else "test" for k in range(len(frame))])
+    app = show(use(open_app(), "first.csv", split.to_csv(index=False).encode()), page)
+    assert app.session_state[choice].test == "split=test"
+    app = show(use(show(app, "corpus"), "second.csv", frame.to_csv(index=False).encode()), page)
+    assert app.session_state[choice].test == 0.2 and not app.error
+
+
 def test_hostile_classes_are_shown_as_they_are(open_app):
     data = reviews(up=HOSTILE).to_csv(index=False).encode()
     app = show(use(open_app(), "reviews.csv", data), "clusters")

@@ -295,7 +295,7 @@ def test_nothing_and_one_string_to_predict():
         fitted.predict("hops")
 
 
-def test_a_huge_strength_trains_all_the_same():
+def test_a_huge_lam_trains_all_the_same():
     fitted = model("cnn", "wmmd", 1e9, epochs=10).fit(TEXTS, LABELS)
     assert np.isfinite(fitted.vectors_).all()
     assert fitted.trace_["wmmd"].iloc[-1] > fitted.trace_["wmmd"].iloc[0]

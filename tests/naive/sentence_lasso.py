@@ -16,7 +16,7 @@ from cflengine.sentence_lasso.solvers.iterate import Iterate
 
 @dataclass(frozen=True)
 class Case:
-    """Sentences as whole counts (S, V), the document of each (S,), labels y (D,), and the strengths of (P)."""
+    """Sentences as whole counts (S, V), the document of each (S,), labels y (D,), and the λ of (P)."""
 
     counts: np.ndarray
     document: np.ndarray

@@ -124,7 +124,7 @@ def test_copies_are_kept_and_select_sentences(case):
 
 
 def test_equal_sentences_have_equal_copies():
-    """Every sentence three times at a third of the strength is the same problem, and the same step."""
+    """Every sentence three times at a third of the λ is the same problem, and the same step."""
     case = random_case(4, 10, 8)
     thrice = replace(
         case, counts=np.repeat(case.counts, 3, axis=0), document=np.repeat(case.document, 3), lam_sen=case.lam_sen / 3

@@ -36,8 +36,8 @@ MATRIX = np.array([[1.0, 0, 2], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
 
 
 def models() -> list:
-    strengths = {"l1": 0.02, "l2": 0.02}
-    return [SentenceLassoClassifier(0.02, 0.02), *(PenalisedClassifier(kind, **strengths) for kind in KINDS)]
+    lams = {"l1": 0.02, "l2": 0.02}
+    return [SentenceLassoClassifier(0.02, 0.02), *(PenalisedClassifier(kind, **lams) for kind in KINDS)]
 
 
 def name_of(model) -> str:
@@ -86,7 +86,7 @@ def test_parameters_are_stored_as_they_are_and_can_be_changed():
         model.set_params(no_such=1)
 
 
-def test_settings_beyond_the_strengths_are_keyword_only():
+def test_settings_beyond_the_lams_are_keyword_only():
     with pytest.raises(TypeError):
         SentenceLassoClassifier(1.0, 1.0, "admm")
     with pytest.raises(TypeError):

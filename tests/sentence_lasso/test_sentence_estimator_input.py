@@ -16,14 +16,14 @@ from cflengine.sentence_lasso import classifier as module
 TEXTS = ["Good word. A plot.", "Bad word!", "Good plot.", "Bad, bad."]
 LABELS = [1, 0, 1, 0]
 MATRIX = np.array([[1.0, 0, 2], [0, 1, 0], [1, 1, 0], [0, 0, 1]])
-NO_STRENGTHS = (0, -1.0, math.nan, math.inf, "0.1", None, True, [1.0])
+NO_LAMS = (0, -1.0, math.nan, math.inf, "0.1", None, True, [1.0])
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        *({"lam_sen": lam} for lam in NO_STRENGTHS),
-        *({"l1": lam} for lam in NO_STRENGTHS),
+        *({"lam_sen": lam} for lam in NO_LAMS),
+        *({"l1": lam} for lam in NO_LAMS),
         *({"tol": tol} for tol in (0, -1, math.nan, "1e-3", None)),
         *({"solver": solver} for solver in ("simplex", None, "")),
         *({"settings": value} for value in (ADMMSettings(), {"tol": 1e-3}, 3)),
@@ -39,13 +39,13 @@ def test_wrong_settings_raise_and_leave_the_model_unfitted(wrong):
         model.predict(TEXTS)
 
 
-@pytest.mark.parametrize("lam", NO_STRENGTHS)
-def test_wrong_strengths_of_the_other_penalties(lam):
+@pytest.mark.parametrize("lam", NO_LAMS)
+def test_wrong_lams_of_the_other_penalties(lam):
     with pytest.raises(ValueError, match="l1"):
         PenalisedClassifier("lasso", l1=lam).fit(TEXTS, LABELS)
     with pytest.raises(ValueError, match="l2"):
         PenalisedClassifier("ridge", l2=lam).fit(TEXTS, LABELS)
-    assert PenalisedClassifier("lasso", l2=lam).fit(TEXTS, LABELS).coef_.any()  # a strength it has not
+    assert PenalisedClassifier("lasso", l2=lam).fit(TEXTS, LABELS).coef_.any()  # a λ it does not have
 
 
 @pytest.mark.parametrize("penalty", ["group", "", None, "sentence", ["lasso"]])

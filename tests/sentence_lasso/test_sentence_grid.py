@@ -146,7 +146,7 @@ def test_more_than_two_classes_are_each_against_the_rest(setting):
     assert point.model.size == np.count_nonzero(np.any([result.w for result in point.results], axis=0))
 
 
-def test_values_by_the_name_of_their_strength(setting):
+def test_values_by_the_name_of_their_lam(setting):
     search = grid_search(*setting, "sentence", {"lam_sen": [0.1, 1.0, 10.0], "lam_las": [0.5]})
     assert {p.penalty.lam_las for p in search.points} == {0.5} and len(search.points) == 3
     with pytest.raises(ValueError, match="grid is empty"):
@@ -169,7 +169,7 @@ def test_the_papers_values():
 
 
 @pytest.mark.parametrize("values", [[0.0], [-1.0], [float("nan")], [float("inf")]])
-def test_values_that_are_no_strengths(setting, values):
+def test_values_that_are_no_lams(setting, values):
     with pytest.raises(ValueError, match="above 0"):
         grid_search(*setting, "lasso", values)
 
@@ -187,7 +187,7 @@ def test_nothing_to_choose_by_or_from(setting):
 # penalties
 
 
-def test_penalties_have_their_own_strengths_alone():
+def test_penalties_have_their_own_lams_alone():
     assert Penalty("elastic", lam_las=1, lam_rid=2).parameters == {"lam_rid": 2.0, "lam_las": 1.0}
     with pytest.raises(ValueError, match="no lam_sen"):
         Penalty("lasso", lam_las=1.0, lam_sen=1.0)

@@ -43,8 +43,8 @@ def peer(case: Case, l1: float, ridge: float) -> LogisticRegression:
     ("penalty", "l1", "ridge"), [("lasso", 1.0, 0.0), ("lasso", 0.2, 0.0), ("elastic", 0.5, 0.3), ("ridge", 0.0, 0.2)]
 )
 def test_without_sentences_it_is_scikit_learns_model(case, penalty, l1, ridge):
-    strengths = {"l1": l1 or 1.0, "l2": 2.0 * ridge or 1.0}
-    model = PenalisedClassifier(penalty, **strengths, tol=1e-9).fit(case.X, case.y)
+    lams = {"l1": l1 or 1.0, "l2": 2.0 * ridge or 1.0}
+    model = PenalisedClassifier(penalty, **lams, tol=1e-9).fit(case.X, case.y)
     other = peer(case, l1, ridge)
     np.testing.assert_allclose(model.coef_, other.coef_, atol=2e-4)
     np.testing.assert_allclose(model.intercept_, other.intercept_, atol=2e-4)
@@ -84,12 +84,12 @@ def test_sentences_of_one_word_are_a_lasso(case):
 
 
 def test_documents_as_sentences_are_the_default_of_a_matrix(case):
-    strengths = {"lam_sen": 0.1, "l1": 0.2, "tol": 1e-9}
+    lams = {"lam_sen": 0.1, "l1": 0.2, "tol": 1e-9}
     with pytest.warns(UserWarning, match="one group"):
-        default = SentenceLassoClassifier(**strengths).fit(case.X, case.y)
-    given = SentenceLassoClassifier(**strengths).fit(case.X, case.y, sentences=case.X)
+        default = SentenceLassoClassifier(**lams).fit(case.X, case.y)
+    given = SentenceLassoClassifier(**lams).fit(case.X, case.y, sentences=case.X)
     np.testing.assert_array_equal(default.coef_, given.coef_)
-    other = SentenceLassoClassifier(**strengths).fit(case.X, case.y, sentences=case.counts)
+    other = SentenceLassoClassifier(**lams).fit(case.X, case.y, sentences=case.counts)
     assert other.results_[0].objective != pytest.approx(default.results_[0].objective, rel=1e-3)
 
 
@@ -139,7 +139,7 @@ def test_classes_turned_round(case):
     np.testing.assert_allclose(turned.w, -solved(case).w, atol=1e-3)
 
 
-def test_everything_twice_at_twice_the_strength(case):
+def test_everything_twice_at_twice_the_lam(case):
     """Sentences that come along are doubled already; sentences of their own need 2 λ_sen as well."""
     n = len(case.y)
     double = Case(

@@ -122,8 +122,8 @@ def test_selected_sentences_are_those_with_a_weight():
 def test_admm_selects_by_its_copies():
     model = SentenceLassoClassifier(0.3, 0.1, solver="admm", settings=ADMMSettings(rho=0.1, max_iter=8)).fit(TEXTS, TWO)
     result, groups = model.results_[0], model.data_.groups
-    strengths = np.append(groups.norms(result.copies), 0.0)[groups.of_sentence]
-    np.testing.assert_array_equal(model.sentence_norms_, strengths)
+    norms = np.append(groups.norms(result.copies), 0.0)[groups.of_sentence]
+    np.testing.assert_array_equal(model.sentence_norms_, norms)
     by_weight = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
     assert (model.selected_sentences_ != (by_weight > 0)).any(), "early on, copies and weights differ"
 
@@ -135,7 +135,7 @@ def test_selected_sentences_of_each_class():
     np.testing.assert_allclose(model.sentence_norms_, expected)
 
 
-def test_baselines_have_strengths_of_sentences_too():
+def test_baselines_have_norms_of_sentences_too():
     model = PenalisedClassifier("lasso", l1=0.3).fit(TEXTS, TWO)
     expected = np.sqrt(model.sentences_.counts.toarray() @ model.coef_[0] ** 2)
     np.testing.assert_allclose(model.sentence_norms_, expected)

@@ -19,7 +19,7 @@ from cflengine.sentence_lasso.solvers.registry import SOLVERS, admm, majorise, s
 from naive.sentence_lasso import Case, cases, low_value, random_case
 
 TOL = 1e-6
-STRENGTHS = [0.01, 0.1, 1.0, 10.0]
+LAMS = [0.01, 0.1, 1.0, 10.0]
 
 
 def solved(case: Case, tol: float = TOL, **wanted) -> SentenceResult:
@@ -37,10 +37,10 @@ def check(case: Case, result: SentenceResult, tol: float = TOL, compare: bool = 
 # converging
 
 
-@pytest.mark.parametrize("lam_sen", STRENGTHS)
-@pytest.mark.parametrize("lam_las", STRENGTHS)
+@pytest.mark.parametrize("lam_sen", LAMS)
+@pytest.mark.parametrize("lam_las", LAMS)
 @pytest.mark.parametrize("seed", range(2))
-def test_bags_of_words_at_any_strength(seed, lam_las, lam_sen):
+def test_bags_of_words_at_any_lam(seed, lam_las, lam_sen):
     case = random_case(seed, lam_las=lam_las, lam_sen=lam_sen)
     check(case, solved(case), compare=False)
 
@@ -194,7 +194,7 @@ def test_a_result_speaks_in_plain_values():
     assert {"iteration", "stage", "objective", "lower_bound", "gap", "support"} <= set(result.trace.columns)
 
 
-def test_strength_of_a_sentence_is_the_norm_over_its_tokens():
+def test_norm_of_a_sentence_is_the_norm_over_its_tokens():
     case = random_case(0)
     result = solved(case)
     copies = case.M @ result.w

@@ -221,9 +221,9 @@ def _numbered(value: np.ndarray, doc_ptr: np.ndarray, length: int, poll: Poll) -
     while size < length:
         go_on(poll)
         shift = min(size, length - size)  # the last pair overlaps
-        ahead = np.full(n, -1, dtype=np.int64)
-        ahead[: max(n - shift, 0)] = value[shift:]
-        pair = value * (int(value.max(initial=0)) + 2) + ahead + 1
+        shifted = np.full(n, -1, dtype=np.int64)
+        shifted[: max(n - shift, 0)] = value[shift:]
+        pair = value * (int(value.max(initial=0)) + 2) + shifted + 1
         outside = (left < size + shift) | (value < 0)
         pair[outside] = -1
         value = np.unique(pair, return_inverse=True)[1].astype(np.int64)

@@ -69,13 +69,13 @@ def expected_uses(features, doc_ptr, costs, work, value, chunk):
     for d in range(chunk[0], chunk[1]):
         a, length = doc_ptr[d], doc_ptr[d + 1] - doc_ptr[d]
         first, last = a + d, a + d + length + 1
-        least, ahead, behind = work[0, first:last], work[1, first:last], work[2, first:last]
+        least, log_forward, log_backward = work[0, first:last], work[1, first:last], work[2, first:last]
         least_costs(features, a, length, costs[0], least)
-        sum_encodings(features, a, length, costs, least, ahead, 1)
-        sum_encodings(features, a, length, costs, least, behind, -1)
+        sum_encodings(features, a, length, costs, least, log_forward, 1)
+        sum_encodings(features, a, length, costs, least, log_backward, -1)
         for k in range(features.shape[0]):
             for i in range(length):
                 value[k, a + i] = 0.0
                 if features[k, a + i] >= 0:
                     excess = lost(least, i, k + 1, 1.0, costs[1])
-                    value[k, a + i] = np.exp(ahead[i] + excess + behind[i + k + 1] - ahead[length])
+                    value[k, a + i] = np.exp(log_forward[i] + excess + log_backward[i + k + 1] - log_forward[length])

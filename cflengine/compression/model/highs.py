@@ -22,7 +22,7 @@ NO_SUBPROBLEMS = {
 
 
 def has_highspy() -> bool:
-    """Whether it is installed, and can be had: OR-tools has a HiGHS of its own, and a process bears one of the two."""
+    """Whether it can be imported. OR-tools has a HiGHS of its own, and a process can load only one of the two."""
     return find_spec("highspy") is not None and "ortools" not in sys.modules
 
 

@@ -76,9 +76,9 @@ class Brancher:
     def branch(
         self, spans: np.ndarray, poll: Poll, *, most_nodes: int | None = None, enough: float = np.inf
     ) -> Branched:
-        """A tree for the part with these spans, apart from those of trees before. poll: asked between nodes; what there
-        is of a tree is whole when it says no. most_nodes: None for fewer the larger the part; enough: a bound, in the
-        user's unit, that is not raised any further."""
+        """A tree for the part with these spans, apart from those of trees before. poll: asked between nodes; if it
+        says no, the tree so far is a complete one. most_nodes: None for fewer the larger the part; enough: a bound, in
+        the user's unit, that is not raised any further."""
         part = self._part(spans)
         local, inside = part.local, part.local.inside
         leaves, whole = _leaves(part.program, most_nodes or part.most_nodes, poll, enough / self.unit)

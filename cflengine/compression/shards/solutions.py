@@ -1,4 +1,4 @@
-"""Binary solutions of one shard: rounding, local search and recombination, as far as they are a shard's own business.
+"""Binary solutions of one shard: the part of rounding, local search and recombination that it does by itself.
 
 A solution is one of the whole corpus: whether a shared K-gram is stored, what it is worth and what its uses cost is
 asked of all shards, and every method here takes or returns just that, vectors over the shared K-grams (H,). Covers have

@@ -42,7 +42,8 @@ class _Prices:
 
 def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificate) -> tuple[Branching, ...]:
     """Trees for parts of the corpus, those with most of the gap first. alpha: float64 (n,), dual feasible, in the
-    user's unit; proved: by these prices. Stopped, what there is of trees is the answer."""
+    user's unit; proved: by these prices. If stopped, the trees found so far are
+    the answer."""
     given, index, poll = run.problem.given, run.index, run.progress.poll
     try:
         units = units_of(index, run.best_cover)

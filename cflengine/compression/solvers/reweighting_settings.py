@@ -1,4 +1,4 @@
-"""What iterative reweighting may be told; what the numbers mean: reweighting.py."""
+"""Settings of iterative reweighting; reweighting.py explains the numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReweightingSettings(Limits):
     rho_window : int, default: 10
         Steps between two changes of ρ, at least.
     rho_steps : int, default: 100
-        Steps of a round after which ρ rests (ADMM need not converge if it never does).
+        Steps of a round after which ρ stays as it is (otherwise ADMM need not converge).
     residual_tol : float, default: 0.001
         A round ends when ‖w − z‖ ≤ √m absolute + residual_tol max(‖w‖, ‖z‖) and ρ‖z − z̄‖ ≤ √m absolute + residual_tol
         ‖y‖, after ``least_iterations`` steps or more, or after ``round_iterations``.

@@ -146,10 +146,10 @@ class WeightedAdmm:
         self._since += 1
         self._steps += 1
         if settings.rho_window <= self._since and self._steps <= settings.rho_steps:
-            ahead, behind = self.r * y, self.u * largest
-            if ahead > settings.rho_ratio * behind:
+            weighted_primal, weighted_dual = self.r * y, self.u * largest
+            if weighted_primal > settings.rho_ratio * weighted_dual:
                 self._rho_next, self._since = self.rho * settings.rho_factor, 0
-            elif behind > settings.rho_ratio * ahead:
+            elif weighted_dual > settings.rho_ratio * weighted_primal:
                 self._rho_next, self._since = self.rho / settings.rho_factor, 0
 
     def reweight(self, epsilon: float) -> None:

@@ -95,44 +95,44 @@ def forward(into, weight, active, alpha, scale, log_z):
 
 
 @kernel
-def backward(onward, weight, active, alpha, scale, ahead):
-    """weight becomes the marginals; ahead_pcl: what the forward variables of p − 1 meet behind the transition."""
+def backward(onward, weight, active, alpha, scale, message):
+    """weight becomes the marginals; message_pcl: what the forward variables of p − 1 meet behind the transition."""
     n_positions, n_labels, lanes = weight.shape
     beta = np.ones((n_labels, lanes))
     for p in range(n_positions - 1, -1, -1):
         share = scale[p]
         for c in range(n_labels):
-            row, own, behind, before = ahead[p, c], weight[p, c], beta[c], alpha[p, c]
+            row, own, behind, before = message[p, c], weight[p, c], beta[c], alpha[p, c]
             for lane in range(row.shape[0]):
                 row[lane] = own[lane] * behind[lane] * share[lane]
                 own[lane] = before[lane] * behind[lane]
         if p:
             for b in range(n_labels):
-                mix(onward[b], ahead[p], beta[b])
+                mix(onward[b], message[p], beta[b])
             beta[:, active[p] : active[p - 1]] = 1.0  # sentences that end at the position before
 
 
 @kernel
-def label_pairs(alpha, ahead, log_z, pairs):
+def label_pairs(alpha, message, log_z, pairs):
     """pairs: float64 (L, L), expected label pairs over exp(transition), of the lanes that have their digits."""
     n_positions, n_labels, lanes = alpha.shape
     for lane in range(lanes):
         if not np.isfinite(log_z[lane]):
             alpha[:, :, lane] = 0.0
-            ahead[:, :, lane] = 0.0
+            message[:, :, lane] = 0.0
     sums = np.empty((n_labels, lanes))
     for b in range(n_labels):
         sums[:] = 0.0
         for p in range(2, n_positions, 2):  # two at a time, for sums are read and written for each
             first, second = alpha[p - 2, b], alpha[p - 1, b]
             for c in range(n_labels):
-                total, r0, r1 = sums[c], ahead[p - 1, c], ahead[p, c]
+                total, r0, r1 = sums[c], message[p - 1, c], message[p, c]
                 for lane in range(total.shape[0]):
                     total[lane] += first[lane] * r0[lane] + second[lane] * r1[lane]
         if n_positions and n_positions % 2 == 0:
             first = alpha[n_positions - 2, b]
             for c in range(n_labels):
-                total, r0 = sums[c], ahead[n_positions - 1, c]
+                total, r0 = sums[c], message[n_positions - 1, c]
                 for lane in range(total.shape[0]):
                     total[lane] += first[lane] * r0[lane]
         for c in range(n_labels):
@@ -180,11 +180,11 @@ def in_log_space(emission, transition, first, last, marginals, pairs):
         for c in range(n_labels):
             marginal[p, c] = np.exp(alpha[p, c] + beta[c] - log_z)
         if p:
-            ahead = emission[first + p] + beta
+            message = emission[first + p] + beta
             for b in range(n_labels):
                 for c in range(n_labels):
-                    pairs[b, c] += np.exp(alpha[p - 1, b] + transition[b, c] + ahead[c] - log_z)
-                beta[b] = log_sum(transition[b] + ahead)
+                    pairs[b, c] += np.exp(alpha[p - 1, b] + transition[b, c] + message[c] - log_z)
+                beta[b] = log_sum(transition[b] + message)
     return log_z
 
 
@@ -206,16 +206,16 @@ def forward_backward(emission, transition, ptr, tiles, marginals, pairs, log_z, 
         n_lanes = min(lanes, n_sentences - first_lane)
         longest = ptr[order[first_lane] + 1] - ptr[order[first_lane]]
         shape = (longest, n_labels, lanes)
-        weight, alpha, ahead, active = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(longest, np.int64)
+        weight, alpha, message, active = np.empty(shape), np.empty(shape), np.empty(shape), np.empty(longest, np.int64)
         top, scale, found = np.empty((longest, lanes)), np.empty((longest, lanes)), np.zeros(lanes)
         load(emission, ptr, order, first_lane, weight, top, active)
         for p in range(longest):
             for lane in range(active[p]):
                 found[lane] += top[p, lane] + (highest if p else 0.0)
         forward(into, weight, active, alpha, scale, found)
-        backward(onward, weight, active, alpha, scale, ahead)
+        backward(onward, weight, active, alpha, scale, message)
         store(ptr, order, first_lane, n_lanes, weight, found, marginals)
-        label_pairs(alpha, ahead, found, pairs[tile])
+        label_pairs(alpha, message, found, pairs[tile])
         pairs[tile] *= onward
         exact = np.zeros((n_labels, n_labels))
         for lane in range(n_lanes):

@@ -1,4 +1,4 @@
-"""Dual coordinate descent for the binary model, which features cost nothing that no document has (LIBLINEAR's −s 7).
+"""Dual coordinate descent for the binary model (LIBLINEAR's −s 7). A feature that no document has costs nothing.
 
 Worked example: documents 1 and −1 of either class, whose best weight is 1 (solvers/lbfgs.py).
 

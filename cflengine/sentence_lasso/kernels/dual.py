@@ -100,10 +100,10 @@ def polish(groups, lam_sen, lam, free, point, state, steps, enough):
             for e in range(ptr[g], ptr[g + 1]):
                 j = feature[e]
                 there = factor * (u[e] + np.sqrt(count[e]) * excess[j])
-                ahead = there + momentum * (there - before[e])
-                step_r[j] -= np.sqrt(count[e]) * (ahead - u[e])
+                extrapolated = there + momentum * (there - before[e])
+                step_r[j] -= np.sqrt(count[e]) * (extrapolated - u[e])
                 before[e] = there
-                u[e] = ahead
+                u[e] = extrapolated
     for g in free.groups:
         for e in range(ptr[g], ptr[g + 1]):
             step_r[feature[e]] += np.sqrt(count[e]) * (u[e] - before[e])

@@ -114,7 +114,7 @@ def dual_bound(
     least = min(sums.values())
     if least <= 0:
         return 0.0, 0.0
-    # Σ y α = 0, which a bias without digits left cannot see to: the class with the larger sum gives way
+    # Σ y α = 0, which rounding of the bias may violate: the class with the larger sum is scaled down
     alpha = alpha * np.where(y > 0, least / sums[1.0], least / sums[-1.0])
     u = clipped(problem, u)
     r = problem.X.T @ (v * y * alpha) - groups.gathered(u, problem.n_features)

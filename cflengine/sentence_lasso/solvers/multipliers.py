@@ -87,8 +87,8 @@ class Multipliers:
     def certify(self) -> tuple[Certificate, np.ndarray]:
         """The certificate of w as it stands, whose bias becomes the best one, and the multipliers it used.
 
-        What single features still exceed λ_las by is spread over all their sentences: a ball's radius gives way to
-        second order only, where scaling the whole dual point by τ would cost in proportion.
+        What single features still exceed λ_las by is spread over all their sentences: a ball's radius shrinks in
+        second order only, while scaling the whole dual point by τ would cost in proportion.
         """
         here, problem = self.here, self.here.problem
         u = self.u.copy()

@@ -11,6 +11,7 @@ from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import COMPARE, current_corpus, current_job, start_job, stop_job
 
@@ -45,17 +46,10 @@ def draw_compare_controls(found: Solution) -> bool:
 
 
 def _choice(columns: dict[str, list[str]]) -> CompareChoice:
-    """The session's choice if this corpus can fulfil it; else that of the comparison in the address, else the likeliest
-    column."""
-    state = st.session_state
-    choice = state.get("compare_choice")
-    if choice is None or state.get("compare_corpus") != state.corpus_id or choice.column not in columns:
-        job = current_job(COMPARE)
-        column = next(iter(columns))
-        usual = CompareChoice(column, tuple(columns[column][:FIRST]))
-        choice = state.compare_choice = usual if job is None else job.key[2]
-        state.compare_corpus = state.corpus_id
-    return choice
+    """The session's, or the likeliest column."""
+    column = next(iter(columns))
+    usual = CompareChoice(column, tuple(columns[column][:FIRST]))
+    return session_choice("compare", COMPARE, lambda one: one.column in columns, lambda: usual)
 
 
 def _take_column(columns: dict[str, list[str]]) -> None:

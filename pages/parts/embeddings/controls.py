@@ -13,6 +13,7 @@ from pages.parts.shared import corpora
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -95,25 +96,14 @@ def _details(choice: EmbedChoice) -> None:
 
 
 def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
-    """The session's choice, if this corpus can fulfil it; else its likeliest column."""
-    state = st.session_state
-    choice = state.get("embed_choice")
-    if choice is None or state.get("embed_corpus") != state.corpus_id or choice.column not in columns:
-        state.embed_corpus = state.corpus_id
-        choice = state.embed_choice = _usual(choice, columns)
-    return choice
+    """The session's, or the likeliest column, and what does not depend on the corpus as it was."""
 
+    def usual() -> EmbedChoice:
+        before, column = st.session_state.get("embed_choice"), next(iter(columns))
+        classes = _classes(column, columns)
+        return EmbedChoice(column, classes) if before is None else replace(before, column=column, classes=classes)
 
-def _usual(before: EmbedChoice | None, columns: dict[str, list[str]]) -> EmbedChoice:
-    """That of the comparison in the address, if there is one; else the likeliest column, and what does not hang on the
-    corpus as it was."""
-    job = current_job(EMBED)
-    known = job.key[2] if job is not None else None
-    if known is not None and known.column in columns and set(known.classes) <= set(columns[known.column]):
-        return known
-    column = next(iter(columns))
-    classes = _classes(column, columns)
-    return EmbedChoice(column, classes) if before is None else replace(before, column=column, classes=classes)
+    return session_choice("embed", EMBED, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
 
 
 def _classes(column: str, columns: dict[str, list[str]]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ def draw_counting() -> None:
         st.segmented_control(
             "Counting", COUNTINGS, default=chosen.counting, required=True, key="widget_counting",
             on_change=lambda: change_settings(counting=st.session_state.widget_counting),
-            help="On real corpora occurrences and soft counts are worth more for learning than pointers: see Tasks.",
+            help="On most corpora measured, occurrences or soft counts beat pointers for learning: see Tasks.",
         )  # fmt: skip
         if chosen.counting == "soft":
             nearest = min(_TEMPERATURES, key=lambda value: abs(value - chosen.temperature))

@@ -12,6 +12,7 @@ from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
 _CLUSTERINGS = {
@@ -56,7 +57,7 @@ def draw_weights_controls() -> bool:
 def _policies(choice: WeightsChoice) -> None:
     st.caption(
         "A few fine steps; weights of nearly the same size become a cluster; coarse steps move clusters as one; then "
-        "each weight goes on alone. As often as there are rounds, and fine steps to the end."
+        "each weight goes on alone. This is repeated for each round; fine steps finish the fit."
     )
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         choices = [name for name in CLUSTERINGS if name in _CLUSTERINGS]
@@ -82,14 +83,14 @@ def _take(name: str) -> Any:
 
 
 def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
-    """The session's choice, if this corpus can fulfil it; else its first column and the most frequent value."""
-    choice = st.session_state.get("weights_choice")
-    if not choice or choice.name not in columns.get(choice.column, []):
+    """The session's, or its first column and the most frequent value."""
+
+    def usual() -> WeightsChoice:
         column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        choice = WeightsChoice(column, columns[column][0], test=own_split(metadata, column) or 0.2)
-        st.session_state.weights_choice = choice
-    return choice
+        return WeightsChoice(column, columns[column][0], test=own_split(metadata, column) or 0.2)
+
+    return session_choice("weights", WEIGHTS, lambda one: one.name in columns.get(one.column, []), usual)
 
 
 def _set(**changes: Any) -> None:

@@ -235,7 +235,7 @@ def ask_vocabulary() -> Brought | None:
         upload = sent.file_uploader(
             "Or a file: .txt, a phrase a line, or .csv, its column phrase or first", type=["txt", "csv"],
             key=f"vocabulary_upload_{generation}", max_upload_size=MAX_BYTES >> 20,
-            help="It counts instead of the box. The dictionary.csv of this app will do. Stays on this computer.",
+            help="It is used in place of the box. The dictionary.csv of this app will do. Stays on this computer.",
         )  # fmt: skip
         pressed = st.form_submit_button("Measure it", type="primary")
     if pressed:

@@ -16,6 +16,7 @@ from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import label_columns, own_split
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -152,7 +153,7 @@ def _fairness(choice: LossChoice) -> None:
         st.select_slider(
             "Covariance allowed", _FAIRNESS, most, format_func=lambda value: f"{value:g}", width=220,
             key="widget_loss_fairness", on_change=_take_constraints,
-            help="Of the score with that column: 0 makes the score know nothing of it, as far as a line can tell.",
+            help="Of the score with that column. 0: no linear relation between them is left.",
         )  # fmt: skip
 
 
@@ -209,18 +210,14 @@ def _usual(numbers: bool) -> str:
 
 
 def _choice(columns: dict[str, bool]) -> LossChoice:
-    """The session's choice, if this corpus can fulfil it; else that of the fit in the address, else its first column
-    and the usual loss."""
-    choice, corpus = st.session_state.get("loss_choice"), st.session_state.corpus_id
-    if choice is None or st.session_state.get("loss_corpus") != corpus or columns.get(choice.column) != choice.numbers:
-        st.session_state.loss_corpus = corpus
-        column, job = next(iter(columns)), current_job(LOSS)
+    """The session's, or the first column and the usual loss."""
+
+    def usual() -> LossChoice:
+        column = next(iter(columns))
         metadata = current_corpus().corpus.metadata
-        choice = LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata, column) or 0.2)
-        if job is not None and columns.get(job.key[2].column) == job.key[2].numbers:
-            choice = job.key[2]
-        st.session_state.loss_choice = choice
-    return choice
+        return LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata, column) or 0.2)
+
+    return session_choice("loss", LOSS, lambda one: columns.get(one.column) == one.numbers, usual)
 
 
 def _set(**changes: Any) -> None:

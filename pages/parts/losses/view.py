@@ -42,8 +42,8 @@ def draw_proof(job: Job) -> None:
         value="objective",
     )
     st.caption(
-        "From above the objective of the coefficients, from below what the dual proves that no coefficients can go "
-        "under. Where they meet, the fit is done."
+        "From above the objective of the coefficients, from below a bound that no coefficients can be under, proved by "
+        "the dual. Where they meet, the fit is done."
     )
 
 

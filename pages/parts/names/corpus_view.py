@@ -44,8 +44,8 @@ def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
         if isinstance(tagger, TaggerRun) and tagger.learnt_columns:
             st.caption(
                 f"It has learnt from {many(tagger.learnt_columns, 'column')} beside the word, too, such as a part of "
-                "speech. Your texts have none: each word is taken to have what it, or a word like it, mostly has in "
-                f"{plain(tagger.file.name)}."
+                "speech. Your texts have none: each word gets the value that it, or a word like it, has most "
+                f"often in {plain(tagger.file.name)}."
             )
         return
     if job.state == FAILED:

@@ -196,8 +196,8 @@ def draw_saved_tagger(tagger: SavedTagger, tagger_id: str) -> None:
         beside = many(tagger.learnt_columns, "column")
         st.caption(
             f"⚠ It has learnt from {beside} beside the word, too, such as a part of speech. Texts have none, and its "
-            "file does not say what words mostly have there (the page Names, where it learnt, goes by that). So it "
-            "tags by the words alone, and worse than on the file it was judged on."
+            "file does not hold the usual values of words there (the page Names has them where the tagger is learnt). "
+            "So it uses the words alone, and is less accurate than on the file it was judged on."
         )
     frame = _draw_sentence(tagger, tagger_id)
     tokens, weights = st.tabs(["Token by token", "Weights"], key="saved_tagger_tabs")

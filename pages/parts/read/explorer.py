@@ -247,7 +247,7 @@ def draw_prices(model: CompressiveFeatures, corpus: Corpus, book: PriceBook, sho
     note = "The same in every document."
     if scale.above:
         note = (
-            f"Ends near the {100 * QUANTILE:.0f} % quantile, lest a few extremes flatten the rest: "
+            f"Ends near the {100 * QUANTILE:.0f} % quantile, so that a few extreme values do not hide the others: "
             f"{percent(scale.above, 1)} of all tokens cost more, up to {number(scale.highest, 2)}."
         )
     click = text_view(

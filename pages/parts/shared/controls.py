@@ -36,8 +36,8 @@ _GAPS = (0.02, 0.01, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 0.0)
 SOLVERS_HERE = tuple(name for name in SOLVERS if name != "exact" or find_spec("highspy"))
 
 LESS_IS_OPEN = (
-    "No dictionary of phrases of up to K words is cheaper: between the best cost and the proved bound lies less than "
-    "two costs can differ by."
+    "No dictionary of phrases of up to K words is cheaper: the best cost and the proved bound are closer together "
+    "than two different costs can be."
 )
 
 #: Those that can race each other: what fits into memory is only slower in shards.

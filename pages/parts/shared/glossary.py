@@ -33,7 +33,7 @@ TERMS = (
     (
         "proved within",
         "gap",
-        "Size found over the bound, less one: no other dictionary is better by more.",
+        "Size found divided by the bound, minus 1: no dictionary can be smaller by more than this.",
     ),
     ("surprise", "price, dual variable", "What a word adds to the bound: high where nothing else in the corpus helps."),
     ("from undecided to decided", "ζ", "The solver's way from shares of pieces (ζ = 0) to whole ones (ζ = 1)."),

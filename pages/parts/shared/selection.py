@@ -1,12 +1,33 @@
-"""What goes with the user from page to page: a phrase, a document, a group of a column."""
+"""What goes with the user from page to page: a phrase, a document, a group; and what each page was asked for."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
 
 import pandas as pd
 import streamlit as st
 
+from pages.parts.shared.state import current_job
+
 PHRASE, GROUP = "phrase_query", "selected_group"
 PATTERN = "phrase_is_pattern"  # the toggle's own key is forgotten on other pages
+
+
+_Choice = TypeVar("_Choice")
+
+
+def session_choice(name: str, kind: str, fits: Callable[[_Choice], bool], usual: Callable[[], _Choice]) -> _Choice:
+    """What a page is asked for: the session's choice, if it was made for this corpus and still fits; else that of the
+    job in the address; else the usual one. kind: of the job, whose key is corpus, kind, choice and what else there is.
+    """
+    state = st.session_state
+    choice: _Choice | None = state.get(f"{name}_choice")
+    if choice is None or state.get(f"{name}_corpus") != state.corpus_id or not fits(choice):
+        job = current_job(kind)
+        choice = job.key[2] if job is not None and fits(job.key[2]) else usual()
+        state.update({f"{name}_choice": choice, f"{name}_corpus": state.corpus_id})
+    return choice
 
 
 def select_phrase(phrase: str) -> None:

@@ -91,8 +91,8 @@ def draw_sizes(run: SubwordRun) -> int:
     )
     if run.most < run.choice.largest:
         st.caption(
-            f"More than {run.most:,} entries there cannot be: so many pieces, bytes or characters included, are in the "
-            "words of this corpus."
+            f"The words of this corpus have {run.most:,} different pieces, bytes or characters included: no vocabulary "
+            "can have more entries."
         )
     sizes = list(run.models)
     if run.stopped:

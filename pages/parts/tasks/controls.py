@@ -11,6 +11,7 @@ from cflengine.experiments import read_target
 from cflengine.text import role_of
 from pages.parts.shared.controls import BUTTONS, gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
 
@@ -120,19 +121,13 @@ def _take_how() -> None:
 
 
 def _choice(columns: dict[str, str]) -> TasksChoice:
-    """The session's choice, if this corpus can fulfil it; else that of the run in the address, else its likeliest
-    column."""
-    state = st.session_state
-    choice = state.get("tasks_choice")
-    if choice is None or state.get("tasks_corpus") != state.corpus_id:
-        state.tasks_corpus = state.corpus_id
+    """The session's, or the likeliest column."""
+
+    def usual() -> TasksChoice:
         large = current_corpus().table.n_tokens > SLOW_TOKENS
-        job = current_job(TASKS)
-        usual = TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
-        choice = state.tasks_choice = (
-            usual if job is None or not set(job.key[2].columns) <= set(columns) else job.key[2]
-        )
-    return choice
+        return TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
+
+    return session_choice("tasks", TASKS, lambda one: set(one.columns) <= set(columns), usual)
 
 
 def _set(**changes: Any) -> None:

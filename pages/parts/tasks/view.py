@@ -194,11 +194,11 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
     figure = lam_figure(run.frame(task.target.column), task.measure, finding.methods, part)
     st.plotly_chart(figure, key=f"tasks_path_{task.target.column}_{part}", config={"displayModeBar": False})
     circled = part == "test" and any(name.startswith("compressed:") for name in finding.methods)
-    what = " Circled, with a 95 % interval: what the documents to choose by have chosen." + own_choices(finding)
+    what = " Circled, with a 95 % interval: the λ that is best on the documents to choose by." + own_choices(finding)
     st.caption(
         f"Each point is a dictionary of its own, found without labels; words are λ = 0.{what if circled else ''} "
         "Pointers are brittle: of two encodings that cost nearly the same one counts and the other does not. "
-        "Occurrences and soft counts keep both, and on most real corpora they win."
+        "Occurrences and soft counts keep both; on most corpora measured one of them is best."
     )
 
 
@@ -208,8 +208,8 @@ def own_choices(finding: Finding) -> str:
     if splits < 2:
         return ""
     return (
-        f" Each of {splits} splits chose its own λ; a circle is what they come to together, at the λ that is best "
-        "over all of them, so it need not lie on the line."
+        f" Each of {splits} splits chose its own λ; a circle is the result over all of them, at the λ that is best "
+        "over all, so it need not lie on the line."
     )
 
 

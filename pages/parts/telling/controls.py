@@ -12,6 +12,7 @@ from cflengine.text import UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, documents_beside, own_split
+from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
 from pages.parts.telling.run import ComparisonRun, Wanted
@@ -49,16 +50,14 @@ def draw_comparison_controls() -> bool:
 
 
 def _wanted(columns: dict[str, list[str]]) -> Wanted:
-    """What the session asks for, if this corpus has it; else its first column and its most frequent values."""
-    wanted = st.session_state.get("comparison_wanted")
-    possible = columns.get(wanted.column, []) if wanted else []
-    if not wanted or any(name not in possible for name in wanted.classes):
+    """What the session asks for, or its first column and its most frequent values."""
+
+    def usual() -> Wanted:
         column = next(iter(columns))
-        wanted = Wanted(
-            column, _usual(columns[column]), test=own_split(current_corpus().corpus.metadata, column) or 0.2
-        )
-        st.session_state.comparison_wanted = wanted
-    return wanted
+        metadata = current_corpus().corpus.metadata
+        return Wanted(column, _usual(columns[column]), test=own_split(metadata, column) or 0.2)
+
+    return session_choice("telling", TELLING, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
 
 
 def _usual(values: list[str]) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ def _usual(values: list[str]) -> tuple[str, ...]:
 
 def _set(**changes: Any) -> None:
     state = st.session_state
-    state.comparison_wanted = Wanted(**(vars(state.comparison_wanted) | changes))
+    state.telling_choice = Wanted(**(vars(state.telling_choice) | changes))
 
 
 def _change_column(columns: dict[str, list[str]]) -> None:
@@ -130,7 +129,7 @@ def comparison_key() -> tuple[Any, ...]:
     return (
         st.session_state.corpus_id,
         TELLING,
-        replace(st.session_state.comparison_wanted, tokens=current_corpus().tokens),
+        replace(st.session_state.telling_choice, tokens=current_corpus().tokens),
     )
 
 

@@ -144,7 +144,7 @@ def _draw_whose(run: ComparisonRun, place: tuple[float, float, bool]) -> None:
     if best is None and state.get("comparison_moved"):
         st.caption("Your choice. What the development set chooses of the paper's grid is not yet known.")
     elif best is None:
-        st.caption("The best of a few first models; it gives way to the best of the paper's grid.")
+        st.caption("The best of a few first models; the best of the paper's grid takes its place when it is known.")
     elif is_chosen(run, place):
         st.caption("The development set chose these λ of the paper's grid; the table and the files hold this model.")
     else:

@@ -42,8 +42,8 @@ def draw_comparison(run: ComparisonRun) -> None:
     right = {name: st.column_config.TextColumn(alignment="right") for name in shown.columns[1:6]}
     right["p"] = st.column_config.TextColumn(
         "p", alignment="right",
-        help="Sign test against the sentence regulariser: how likely so unequal numbers of test documents that only "
-        "one of the two gets right would be, were they equally good.",
+        help="Sign test against the sentence regulariser: of the test documents that only one of the two gets "
+        "right, the probability of numbers as unequal as these if both were equally good.",
     )  # fmt: skip
     right["seconds"] = st.column_config.TextColumn(alignment="right", help="Of all solves of the model's grid.")
     st.dataframe(shown, hide_index=True, column_config=right, alt="A row a model: accuracy, size, gap, seconds")

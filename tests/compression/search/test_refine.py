@@ -24,7 +24,7 @@ from naive.programs import solve_exactly
 KINDS = ["random words", "repeated phrases", "one long document", "one word again and again"]
 
 
-class Bare(CompressionRun):
+class MinimalRun(CompressionRun):
     """A run without a solver."""
 
     solver = "none"
@@ -68,7 +68,7 @@ def counts(index) -> np.ndarray:
     return index.counts().astype(np.float32)
 
 
-def assert_sound(run: Bare) -> None:
+def assert_sound(run: MinimalRun) -> None:
     """The best is a cover of the value that is said, and every event's best is no better than the one before it."""
     value, covered, _, _ = binary_solution(run.best_cover, run.index.gram_of, run.costs)
     assert covered and run.best_objective == pytest.approx(value, rel=1e-12)
@@ -92,7 +92,7 @@ def words():
 def test_rounding_keeps_the_best_and_answers_with_its_dictionary(kind, cost):
     index = index_of(SMALL[kind])
     costs = costs_by_kind(index)[cost]
-    run = Bare(index, costs)
+    run = MinimalRun(index, costs)
     single = run.unit * run.best_objective
     dictionary = run.refinement().round(counts(index))
     assert dictionary.dtype == np.uint8 and dictionary.shape == (index.n_grams,)
@@ -108,7 +108,7 @@ def test_dictionary_of_the_best_round_is_answered(words):
     index, costs = words
     for seed in range(12):
         uses = np.random.default_rng(seed).exponential(3.0, index.n_grams).astype(np.float32)
-        run = Bare(index, costs)
+        run = MinimalRun(index, costs)
         kept = []
         run.update_incumbent = lambda objective, cover, kept=kept: kept.append(objective)
         dictionary = run.refinement().round(uses)
@@ -125,7 +125,7 @@ def test_first_round_prices_a_gram_by_its_uses():
     for uses_of_pair, chosen in ((3.0, True), (2.4, False)):
         uses = np.full(index.n_grams, 5.0, dtype=np.float32)
         uses[pair] = uses_of_pair
-        dictionary = Bare(index, costs).refinement().round(uses, rounds=1)
+        dictionary = MinimalRun(index, costs).refinement().round(uses, rounds=1)
         # a word: 0.4 + 1/5, twice; the pair: 0.4 + 2/u
         assert bool(dictionary[pair]) == chosen and dictionary[: index.len_ptr[1]].all()
 
@@ -134,7 +134,7 @@ def test_more_rounds_are_never_worse(words):
     index, costs = words
     values = []
     for rounds in (1, 2, 3, 6):
-        run = Bare(index, costs)
+        run = MinimalRun(index, costs)
         run.refinement().round(counts(index), rounds=rounds)
         values.append(run.best_objective)
     assert values == sorted(values, reverse=True) and values[0] > values[-1]
@@ -144,7 +144,7 @@ def test_more_rounds_are_never_worse(words):
 def test_rounding_that_is_stopped_still_answers_with_a_dictionary(words, number):
     """The search reads it without looking at its length."""
     index, costs = words
-    run = Bare(index, costs, [StopAtPoll(number)])
+    run = MinimalRun(index, costs, [StopAtPoll(number)])
     refinement = run.refinement()
     dictionary = refinement.round(counts(index))
     assert run.progress.reason is TerminationReason.INTERRUPTED
@@ -162,7 +162,7 @@ def test_search_and_recombination_come_near_the_optimum_and_never_get_worse(kind
     index = index_of(SMALL[kind])
     costs = costs_by_kind(index)[cost]
     optimum = solve_exactly(index, costs)
-    run = Bare(index, costs)
+    run = MinimalRun(index, costs)
     refinement = run.refinement()
     values = [run.best_objective]
     assert refinement.descend(refinement.round(counts(index)))
@@ -179,22 +179,22 @@ def test_search_and_recombination_come_near_the_optimum_and_never_get_worse(kind
 def test_a_stop_within_a_descent_keeps_what_it_had_found(words):
     """All but the last question of a whole descent: nothing that was found before the stop is lost."""
     index, costs = words
-    whole = Bare(index, costs, [asked := StopAtPoll()])
+    whole = MinimalRun(index, costs, [asked := StopAtPoll()])
     assert whole.refinement().descend(np.ones(index.n_grams, dtype=np.uint8))
     values = []
     for number in range(2, asked.asked + 1):
-        run = Bare(index, costs, [StopAtPoll(number)])
+        run = MinimalRun(index, costs, [StopAtPoll(number)])
         assert not run.refinement().descend(np.ones(index.n_grams, dtype=np.uint8))
         values.append(run.best_objective)
         assert_sound(run)
     assert values == sorted(values, reverse=True) and len(set(values)) > 2
-    assert whole.best_objective <= values[-1] < Bare(index, costs).best_objective
+    assert whole.best_objective <= values[-1] < MinimalRun(index, costs).best_objective
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
 def test_search_from_any_dictionary_leaves_the_best_no_worse(words, share):
     index, costs = words
-    run = Bare(index, costs)
+    run = MinimalRun(index, costs)
     refinement = run.refinement()
     rng = np.random.default_rng(0)
     values = []
@@ -211,7 +211,7 @@ def test_what_the_search_finds_is_kept_also_beside_a_huge_cost():
     index = index_of(texts)
     plain = costs_of(index)
     plain.dictionary[0] = 1e9
-    run = Bare(index, plain)
+    run = MinimalRun(index, plain)
     assert run.best_objective > 1e9
     refinement = run.refinement()
     refinement.descend((np.arange(index.n_grams) > 0).astype(np.uint8))
@@ -223,7 +223,7 @@ def test_what_the_search_finds_is_kept_also_beside_a_huge_cost():
 def test_recombination_stops_after_rounds_that_bring_nothing(words):
     index, costs = words
     for patience in (0, 1, 3):
-        run = Bare(index, costs)
+        run = MinimalRun(index, costs)
         refinement = run.refinement(patience=patience)
         refinement.descend(refinement.round(counts(index)))
         before = run.best_objective
@@ -239,7 +239,7 @@ def test_recombination_stops_after_rounds_that_bring_nothing(words):
 
 def test_recombination_stops_at_the_gap(words):
     index, costs = words
-    run = Bare(index, costs)
+    run = MinimalRun(index, costs)
     refinement = run.refinement(patience=50)
     refinement.descend(refinement.round(counts(index)))
     run.lower_bound = run.best_objective / 1.01
@@ -253,14 +253,14 @@ def test_recombination_stops_at_the_gap(words):
 
 
 def test_a_bound_that_is_unknown_is_no_gap_reached(words):
-    run = Bare(*words)
+    run = MinimalRun(*words)
     assert math.isnan(run.gap) and not run.refinement(gap=1e9).done
 
 
 def test_what_a_perturbation_changes_stays_at_first(words, monkeypatch):
     """Additions before the removals that they make possible, removals before additions; then everything is free."""
     index, costs = words
-    run = Bare(index, costs)
+    run = MinimalRun(index, costs)
     refinement = run.refinement()
     refinement.descend(refinement.round(counts(index)))
     search, calls = refinement.search, []
@@ -284,7 +284,7 @@ def test_seed_decides_the_perturbations(words):
     index, costs = words
     found = []
     for seed in (0, 0, 1):
-        run = Bare(index, costs)
+        run = MinimalRun(index, costs)
         refinement = run.refinement(seed=seed)
         refinement.descend(refinement.round(counts(index)))
         refinement.recombine()
@@ -300,7 +300,7 @@ def test_work_space_that_somebody_else_has_used_meanwhile_does_no_harm(monkeypat
     dictionary = (np.random.default_rng(0).random(index.n_grams) < 0.3).astype(np.uint8)
     found = []
     for disturbed in (False, True):
-        run = Bare(index, costs)
+        run = MinimalRun(index, costs)
         refinement = run.refinement()
         assert run.coder.n_blocks > 8
         refinement.search.evaluate(dictionary)
@@ -317,8 +317,8 @@ def test_work_space_that_somebody_else_has_used_meanwhile_does_no_harm(monkeypat
 def test_stop_at_any_question_leaves_a_sound_best(words):
     index, costs = words
 
-    def everything(stop) -> Bare:
-        run = Bare(index, costs, [stop])
+    def everything(stop) -> MinimalRun:
+        run = MinimalRun(index, costs, [stop])
         refinement = run.refinement()
         if refinement.descend(refinement.round(counts(index))):
             refinement.recombine()
@@ -344,7 +344,7 @@ def test_stop_by_a_listener_ends_at_that_event(words, event):
         seen.append(stats)
         return len(seen) < event
 
-    run = Bare(index, costs, [stop])
+    run = MinimalRun(index, costs, [stop])
     refinement = run.refinement()
     going = refinement.descend(refinement.round(counts(index)))
     assert going == (event > 1)

@@ -307,7 +307,7 @@ def test_numerical_error_is_said_and_leaves_a_certified_solution(small, wild):
     assert result.lower_bound > 0
 
 
-DEAR = {
+EXPENSIVE = {
     "lam 30": lambda index: costs_of(index, 30.0),
     "lam 1,000": lambda index: costs_of(index, 1e3),
     "lam 100,000": lambda index: costs_of(index, 1e5),
@@ -317,10 +317,10 @@ DEAR = {
 }
 
 
-@pytest.mark.parametrize("cost", DEAR)
+@pytest.mark.parametrize("cost", EXPENSIVE)
 def test_relaxation_is_solved_at_every_scale_of_costs(cost):
     index = index_of(SMALL["many short documents"])
-    costs = DEAR[cost](index)
+    costs = EXPENSIVE[cost](index)
     optimum = solve_relaxation(index, costs).value
     result = solve_homotopy(index, costs)
     assert_sound(result, index, costs, optimum)
