@@ -7,7 +7,7 @@ through_router()
 import pandas as pd
 import streamlit as st
 
-from pages.parts.corpus.check import draw_check
+from pages.parts.corpus.check import draw_check, draw_roles
 from pages.parts.corpus.first import draw_first
 from pages.parts.corpus.sources import draw_source, offer_without_html
 from pages.parts.corpus.tokens import draw_tokens, what_tokens
@@ -53,6 +53,7 @@ metric_row(
 )
 draw_check(loaded)
 offer_without_html(loaded)
+draw_roles(loaded)
 draw_tokens(loaded)
 if report.encoding_note:
     st.info(plain(report.encoding_note))

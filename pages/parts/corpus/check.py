@@ -24,8 +24,14 @@ def draw_check(loaded: LoadedCorpus) -> None:
     known = "check" in loaded.__dict__ or loaded.table.n_tokens <= MOST_TOKENS
     if not known and not st.button("Look for repeated documents", key="check_now"):
         return
+    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(loaded.check, loaded)))
+
+
+def draw_roles(loaded: LoadedCorpus) -> None:
+    """What the other columns may be for, folded away."""
+    if "check" not in loaded.__dict__:
+        return
     check = loaded.check
-    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(check, loaded)))
     if check.roles:
         frame = pd.DataFrame(
             {

@@ -95,7 +95,7 @@ def take_read() -> None:
 
 def take_corpus(loaded: LoadedCorpus) -> None:
     """Make it the session's corpus, unless that would stop what runs: then the user is asked."""
-    if loaded.id != st.session_state.corpus_id and active_jobs():
+    if loaded.id != st.session_state.corpus_id and any(not job.stop.is_set() for job in active_jobs()):
         st.session_state.pending_corpus = loaded.id
     else:
         choose_corpus(loaded)

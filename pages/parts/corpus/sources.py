@@ -18,7 +18,7 @@ from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.state import active_jobs, choose_corpus, current_corpus
+from pages.parts.shared.state import PATH, active_jobs, choose_corpus, current_corpus, stop_job
 from pages.parts.shared.views import shortened
 from pages.parts.shared.words import plain
 
@@ -53,7 +53,8 @@ def _pending() -> None:
     before, name = plain(current_corpus().corpus.name), plain(waiting.corpus.name)
     busy = bool(active_jobs())
     doing = "is still running. Stop it and go on" if busy else "has ended. Go on"
-    st.warning(f"Work on {before} {doing} with {name}?")
+    otherwise = "it as it was read now" if name == before else name
+    st.warning(f"Work on {before} {doing} with {otherwise}?")
     with st.container(horizontal=True, gap="small"):
         st.button(
             "Stop it and go on" if busy else "Go on", type="primary", key="pending_yes", on_click=_take_pending,
@@ -187,6 +188,7 @@ def offer_without_html(loaded: LoadedCorpus) -> None:
         return
     offered = has_much_html(loaded.check, loaded) and not loaded.options.get("strip_html")
     if offered and st.button("Take the HTML out", key="strip_html", help="Tags, and references such as &amp;amp;."):
+        stop_job(PATH)  # the press says so; work on other pages is asked about
         _choose(file, loaded.options | {"strip_html": True})
 
 
