@@ -259,7 +259,8 @@ def test_kernels_know_kernels_only_and_are_all_compiled():
         assert jit or not functions, f"{shown(path)}: kernels take their decorator from the engine"
         for node in functions:
             (decorator,) = _decorators(node)
-            assert decorator == "kernel" or decorator.startswith("parallel_kernel("), f"{shown(path)}: {node.name}"
+            known = decorator in ("kernel", "loose_kernel") or decorator.startswith("parallel_kernel(")
+            assert known, f"{shown(path)}: {node.name}"
 
 
 def _decorators(node: ast.FunctionDef) -> list[str]:
@@ -317,7 +318,11 @@ def test_only_the_engine_makes_jit_decorators():
                 assert node.attr not in JIT_MAKERS, shown(path)
 
 
-def test_decorators_cache_release_the_gil_and_never_reorder_sums():
+#: sums that no certificate rests on: directions of L-BFGS
+LOOSE = {"loglinear/kernels/history.py": {"four_dots"}}
+
+
+def test_decorators_cache_release_the_gil_and_reorder_no_sum_of_a_certificate():
     def value_of(node: ast.expr):
         return node.id if isinstance(node, ast.Name) else ast.literal_eval(node)
 
@@ -327,7 +332,17 @@ def test_decorators_cache_release_the_gil_and_never_reorder_sums():
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "njit"
     }
     common = {"cache": True, "nogil": True, "error_model": "numpy"}
-    assert calls == {"kernel": common}
+    assert calls == {"kernel": common, "loose_kernel": common | {"fastmath": {"reassoc"}}}
+    found = {
+        path.relative_to(PACKAGE).as_posix(): {
+            node.name
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.FunctionDef) and "loose_kernel" in map(ast.unparse, node.decorator_list)
+        }
+        for path in SOURCES
+        if any(name == "loose_kernel" for _, name in imports_of(path))
+    }
+    assert found == LOOSE
 
 
 def test_user_interfaces_stay_out_of_the_package_and_what_is_beside_it():

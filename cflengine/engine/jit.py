@@ -1,9 +1,11 @@
-"""The two numba decorators of the package; a test rejects any other use of ``njit``.
+"""The numba decorators of the package; a test rejects any other use of ``njit``.
 
 - ``cache=True``: later processes load machine code from disk (see :mod:`cflengine.engine.cache`);
 - ``nogil=True``: a solver in a worker thread never freezes the user interface, and threads run kernels side by side;
 - ``error_model="numpy"``: a division by zero gives inf or nan as in numpy, not an exception in a kernel;
-- no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on.
+- no ``fastmath``: it removes the very checks for NaN, and the order of sums, that certificates rest on. A
+  :data:`loose_kernel` may add in another order, so that the processor adds several numbers at once: for sums that no
+  certificate rests on.
 
 A number written out in a kernel's call of another, ``f(x, 0)``, compiles the other once more, for that number alone;
 ``f(x, np.int64(0))`` does not.
@@ -36,6 +38,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.thread_pool import ThreadPool
 
 kernel = njit(cache=True, nogil=True, error_model="numpy")
+loose_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 _pool = ThreadPool()
 
 

@@ -15,34 +15,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from cflengine.engine.jit import kernel, parallel_kernel
+from cflengine.engine.jit import kernel, loose_kernel, parallel_kernel
 
-BLOCK = 2048  # weights: one of float64 and a pair stay in the first cache
-LANES = 64
+BLOCK = 2048  # weights: two of float64 and a pair stay in the first two caches
 
 
-@kernel
-def two_dots(a, b, c, work):
-    """aᵀb and aᵀc in float64, in LANES lanes, which the processor adds several at once; always in this order.
-
-    work: float64 (2, LANES).
-    """
-    work[:] = 0.0
-    of_b, of_c = work[0], work[1]
-    whole = a.shape[0] - a.shape[0] % LANES
-    for i in range(0, whole, LANES):
-        p, q, r = a[i : i + LANES], b[i : i + LANES], c[i : i + LANES]
-        for k in range(LANES):
-            of_b[k] += np.float64(p[k]) * np.float64(q[k])
-            of_c[k] += np.float64(p[k]) * np.float64(r[k])
-    with_b, with_c = 0.0, 0.0
-    for i in range(whole, a.shape[0]):
-        with_b += np.float64(a[i]) * np.float64(b[i])
-        with_c += np.float64(a[i]) * np.float64(c[i])
-    for k in range(LANES):
-        with_b += of_b[k]
-        with_c += of_c[k]
-    return with_b, with_c
+@loose_kernel
+def four_dots(a, b, c, d):
+    """aᵀc, aᵀd, bᵀc and bᵀd in float64; a, b: float32."""
+    with_ac, with_ad, with_bc, with_bd = 0.0, 0.0, 0.0, 0.0
+    for i in range(a.shape[0]):
+        p, q, x, y = np.float64(a[i]), np.float64(b[i]), np.float64(c[i]), np.float64(d[i])
+        with_ac += p * x
+        with_ad += p * y
+        with_bc += q * x
+        with_bd += q * y
+    return with_ac, with_ad, with_bc, with_bd
 
 
 @parallel_kernel()
@@ -57,7 +45,7 @@ def store_pair(w, next_w, gradient, next_gradient, step, change, sums, chunk):
         y, here, there = change[first:last], gradient[first:last], next_gradient[first:last]
         for j in range(y.shape[0]):
             y[j] = there[j] - here[j]
-        sums[b, 0], sums[b, 1] = two_dots(y, s, y, np.empty((2, LANES)))
+        sums[b, 0], _, sums[b, 1], _ = four_dots(s, y, y, y)
 
 
 @parallel_kernel(least=1000)
@@ -65,10 +53,13 @@ def products(steps, changes, rows, gradient, sums, chunk):
     """sums: float64 (blocks, m, 4), of s_r·g, s_r·y, y_r·g and y_r·y for every pair r; y: of the newest."""
     for b in range(chunk[0], chunk[1]):
         first, last = b * BLOCK, min(gradient.shape[0], (b + 1) * BLOCK)
-        g, y, work = gradient[first:last], changes[rows[0], first:last], np.empty((2, LANES))
+        g, y = gradient[first:last], changes[rows[0], first:last].astype(np.float64)
         for i in range(rows.shape[0]):
-            sums[b, i, 0], sums[b, i, 1] = two_dots(steps[rows[i], first:last], g, y, work)
-            sums[b, i, 2], sums[b, i, 3] = two_dots(changes[rows[i], first:last], g, y, work)
+            r = rows[i]
+            of_step, of_change = sums[b, i, :2], sums[b, i, 2:]
+            of_step[0], of_step[1], of_change[0], of_change[1] = four_dots(
+                steps[r, first:last], changes[r, first:last], g, y
+            )
 
 
 @kernel
