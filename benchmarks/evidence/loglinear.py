@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evidence.loglinear_solvers import dense_part, logistic_part, parsimony_part, policies_part
 from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, seconds, share, verdict, whole
 
 _HALF = 0.5  # of the variance of the last weights: then clusters of the fifth step have stayed together
@@ -16,9 +17,18 @@ _NEGLIGIBLE = 0.05  # of the scheme's time
 
 
 def parts(evidence: Evidence) -> list[Part]:
+    """A part for each section."""
+    sections: dict[str, dict[str, Any]] = {}
+    for name, body in evidence.cases().items():
+        section, _, case = name.partition(": ")
+        sections.setdefault(section, {})[case] = body
+    return [_SECTIONS[section](cases) for section, cases in sections.items()]
+
+
+def _crf(cases: Mapping[str, Mapping[str, Any]]) -> Part:
     """Seconds and passes to the end of each solver."""
     rows, fewer, faster = [], [], []
-    for case, body in evidence.cases().items():
+    for case, body in cases.items():
         for solver, row in body.items():
             gap = row.get("gap")
             rows.append((case, solver, seconds(row["seconds"]), f"{row['passes']:g}", f"{row['objective']:,.2f}",
@@ -34,7 +44,12 @@ def parts(evidence: Evidence) -> list[Part]:
               f"{min(faster):.1f} to {max(faster):.1f} times as fast", verdict(sum(x > 1 for x in faster), n)),
     ]  # fmt: skip
     head = ("case", "solver", "seconds", "passes over the data", "objective", "proved gap")
-    return [Part("Chain CRF: clustered L-BFGS beside its peers", "CoNLL 2003.", head, rows, claims)]
+    return Part("Chain CRF: clustered L-BFGS beside its peers", "CoNLL 2003.", head, rows, claims)
+
+
+_SECTIONS = {
+    "logistic": logistic_part, "scheme": policies_part, "dense": dense_part, "crf": _crf, "parsimony": parsimony_part,
+}  # fmt: skip
 
 
 def figure_parts(evidence: Evidence) -> list[Part]:
