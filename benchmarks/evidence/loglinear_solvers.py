@@ -78,7 +78,7 @@ def dense_part(cases: Cases) -> Part:
         _or_never(body["clusters over bfgs"]["passes"]) < _or_never(body["bfgs"]["passes"]) for body in cases.values()
     ]
     claims = [
-        Claim("BFGS is faster than improved iterative scaling (Section II-A.5)", f"{sum(sooner)} of {len(sooner)}",
+        Claim("BFGS needs fewer passes than fast iterative scaling (Section II-A.5)", f"{sum(sooner)} of {len(sooner)}",
               verdict(sum(sooner), len(sooner))),
         Claim("Clusters save passes over BFGS (Section III-D)", f"{sum(helped)} of {len(helped)}",
               verdict(sum(helped), len(helped))),
@@ -101,7 +101,10 @@ def parsimony_part(cases: Cases) -> Part:
         Claim(f"{_FEW} different weights do as well as all, to a point of F1", f"{sum(same)} of {len(same)}",
               verdict(sum(same), len(same)))
     ]  # fmt: skip
-    note = "Weights replaced by optimal clusters of them (k-means in one dimension), and fitted again, tied; F1 of the test."
+    note = (
+        "Weights replaced by optimal clusters of them (k-means in one dimension), and fitted again, tied; F1 of the "
+        "test."
+    )
     head = ("case", "all", *numbers[1:])
     return Part("Log-linear models: how few different weights will do", note, head, rows, claims)
 
