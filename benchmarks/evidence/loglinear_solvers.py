@@ -61,11 +61,11 @@ def policies_part(cases: Cases) -> Part:
               + " at factors of 5 / 15 / 50", verdict(peak, 1)),
     ]  # fmt: skip
     note = (
-        "Reuters ModApte, six topics, four ridges. Passes of plain L-BFGS (20 pairs) to 1e-4 above a certified optimum, "
+        "Reuters ModApte, six topics, four ridges. Passes of plain L-BFGS (20 pairs) to 1e-4 above a proved optimum, "
         "over those of the policy: above 1 it is faster. random: clusters drawn; restart: forgets the curvature where "
         "others cluster."
     )
-    head = ("policy", "plain's passes over its own, median", "from least to largest", "of problems that both solved")
+    head = ("policy", "plain's passes over its own, median", "from least to largest", "problems that both solved")
     return Part("Log-linear models: the scheme by policy (Tables II, III and V)", note, head, rows, claims)
 
 

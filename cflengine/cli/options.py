@@ -51,8 +51,8 @@ def refuse_unused(arguments: argparse.Namespace, given: Container[str]) -> None:
             raise InputError(f"{option} plays no part with {beside} {own}: leave it out, or give another {beside}.")
 
 
-def add_documents(command: argparse.ArgumentParser) -> Any:
-    """INPUT and which documents are in it; returns the group."""
+def add_documents(command: argparse.ArgumentParser, *, min_words: int = 1) -> Any:
+    """INPUT and which documents are in it; returns the group. min_words: the default, and the least."""
     source = command.add_argument_group("reading")
     source.add_argument(
         "input", metavar="INPUT", nargs="+",
@@ -71,10 +71,10 @@ def add_documents(command: argparse.ArgumentParser) -> Any:
     )
     source.add_argument(
         "--min-words",
-        type=number(int, 1),
-        default=1,
+        type=number(int, min_words),
+        default=min_words,
         metavar="N",
-        help="leave out documents of fewer words (default: 1)",
+        help="leave out documents of fewer words (default: %(default)s)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
     source.add_argument("--strip-html", action="store_true", help="take tags and &references; of HTML out of the texts")

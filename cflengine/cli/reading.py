@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 from cflengine.cli.options import Clock
-from cflengine.cli.terminal import TerminalWatch, is_shown
-from cflengine.engine import many
+from cflengine.cli.terminal import TerminalProgress, TerminalWatch, is_shown
+from cflengine.engine import InputError, many
 
 _LOOKED_AT = 200  # documents
 _CUT_BETTER = (
@@ -54,6 +54,19 @@ def _advice(arguments: argparse.Namespace, corpus: Any) -> Iterator[str]:
     if not arguments.strip_html and len(found) > len(first) // 50:
         share = f"{len(found):,} of {len(first):,} documents looked at"
         yield f"{share} hold HTML ({printable(example)}): --strip-html takes it out"
+
+
+def counted(texts: Iterable[str], progress: TerminalProgress) -> Iterator[str]:
+    """Texts, as long as there is time and nothing has said stop: what is not counted whole is no corpus. Raises
+    InputError and KeyboardInterrupt."""
+    for text in texts:
+        if progress.stop:
+            raise KeyboardInterrupt("nothing was written")
+        if progress.late:
+            raise InputError(
+                "the time limit was over before all words were counted; raise it, or take fewer documents."
+            )
+        yield text
 
 
 def noted(command: str, source: str) -> Callable[[str], None]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.cli.options import Clock, add_documents, add_limits, add_output, results, run_facts
-from cflengine.cli.reading import read
+from cflengine.cli.reading import counted, read
 from cflengine.cli.reports import write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine, percent, short_of
 from cflengine.cli.values import number
@@ -52,7 +52,7 @@ def add_command(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(run=run)
-    add_documents(command)
+    add_documents(command, min_words=0)  # marks and emoji are cut, too
     words = command.add_argument_group("words")
     words.add_argument("--unit", choices=("byte", "character"), default="byte", help="of pieces (default: byte)")
     words.add_argument(
@@ -94,17 +94,19 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.tokenizer import SubwordTokenizer, warm_up
 
     began = time.perf_counter()
+    model = SubwordTokenizer(
+        arguments.vocab_size, unit=arguments.unit, normalisation=tuple(arguments.normalise),
+        pattern=None if arguments.pattern == "none" else arguments.pattern, longest=arguments.longest,
+        min_count=arguments.min_count, required=tuple(arguments.require), forbidden=tuple(arguments.forbid),
+        special_tokens=tuple(arguments.special), tol=arguments.gap, n_threads=arguments.threads,
+    )  # fmt: skip
+    model.cutting()  # a bad pattern is said before a long read
     corpus = read(arguments, clock)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
-            model = SubwordTokenizer(
-                arguments.vocab_size, unit=arguments.unit, normalisation=tuple(arguments.normalise),
-                pattern=None if arguments.pattern == "none" else arguments.pattern, longest=arguments.longest,
-                min_count=arguments.min_count, required=tuple(arguments.require), forbidden=tuple(arguments.forbid),
-                special_tokens=tuple(arguments.special), tol=arguments.gap, time_limit=clock.left,
-                listeners=(progress,), n_threads=arguments.threads,
-            ).fit(corpus.texts)  # fmt: skip
+            model.set_params(time_limit=clock.left, listeners=(progress,))
+            model.fit(counted(corpus.texts, progress))
         with results(out) as folder:
             _write(folder, model, corpus, arguments, time.perf_counter() - began)
     if not arguments.quiet:

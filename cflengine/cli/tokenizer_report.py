@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from cflengine.cli.options import Clock, add_documents, add_limits, add_output, results, run_facts
-from cflengine.cli.reading import read
+from cflengine.cli.reading import counted, read
 from cflengine.cli.reports import write_left_out
-from cflengine.cli.terminal import TerminalProgress, load_engine, percent
+from cflengine.cli.terminal import TerminalProgress, load_engine, percent, short_of
 from cflengine.cli.values import number
 from cflengine.engine import frame_csv, locked_folder, many, output_path, replaced
 
@@ -55,7 +55,7 @@ def add_command(commands: Any) -> None:
     )
     command.set_defaults(run=run)
     command.add_argument("tokenizer", metavar="TOKENIZER", help="file of the tokenizer")
-    add_documents(command)
+    add_documents(command, min_words=0)  # marks and emoji are cut, too
     solver = command.add_argument_group("solver")
     solver.add_argument(
         "--longest", type=number(int, 2, 32), metavar="K",
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
             settings = VocabularySettings(tol=arguments.gap, time_limit=clock.left)
             report = tokenizer_report(
-                tokenizer, corpus.texts, settings, longest=arguments.longest, listeners=(progress,),
+                tokenizer, counted(corpus.texts, progress), settings, longest=arguments.longest, listeners=(progress,),
                 n_threads=arguments.threads,
             )  # fmt: skip
         if out:
@@ -141,6 +141,8 @@ def _summary(report: Any, corpus: Any, source: str, out: Any) -> None:
     else:
         least, most = percent(report.above_at_least), percent(report.above_at_most)
         print(f"distance     {least} to {most} above the best of its size")
+    short = short_of(found.gap, found.settings["tol"], found.reason)
+    print(f"gap          {percent(found.gap)} between found and proved  ({found.reason}, {found.seconds:.1f} s{short})")
     occurring = len(report.pieces) - report.n_absent
     print(
         f"wasted       {report.n_wasted:,} of {many(len(report.pieces), 'piece')} save nothing here; "

@@ -61,14 +61,14 @@ class Candidates:
 
     def numbers(self, pieces: list[np.ndarray]) -> np.ndarray:
         """int64: which these are, units each; −1 for those that do not occur, or are too long."""
-        wanted = {piece.tobytes(): i for i, piece in enumerate(pieces)}
+        wanted: dict[bytes, list[int]] = {}
+        for i, piece in enumerate(pieces):
+            wanted.setdefault(piece.tobytes(), []).append(i)
         found = np.full(len(pieces), -1, dtype=np.int64)
         for k in {len(piece) for piece in pieces} & set(range(1, self.index.max_gram + 1)):
             a, e = self.index.len_ptr[k - 1 : k + 1]
             for g, first in zip(range(a, e), self.index.first_positions(np.arange(a, e)).tolist(), strict=True):
-                at = wanted.get(self.table.units[first : first + k].tobytes())
-                if at is not None:
-                    found[at] = g
+                found[wanted.get(self.table.units[first : first + k].tobytes(), [])] = g
         return found
 
     def find(self, pieces: list[np.ndarray]) -> np.ndarray:

@@ -111,12 +111,12 @@ class SubwordTokenizer(FittedTokenizer):
         Raises
         ------
         InputError for texts without a word, and for a size that is too small for the units or larger than what the
-        corpus offers; MemoryLimitError, before any work.
+        corpus has; MemoryLimitError, before any work.
         """
         check_whole(self, {"vocab_size": 1, "longest": 1, "min_count": 1})
         if self.longest > LONGEST:
             raise InputError(f"longest must be at most {LONGEST}, not {self.longest}.")
-        cutting = Cutting(self.unit, self.pattern, tuple(self.normalisation))
+        cutting = self.cutting()
         for name in ("required", "forbidden", "special_tokens"):
             _check_strings(name, getattr(self, name))
         counts = cutting.recount(texts) if isinstance(texts, Mapping) else cutting.count(texts)
@@ -160,6 +160,21 @@ class SubwordTokenizer(FittedTokenizer):
         self._keep(cutting, alphabet, result.pieces(), result.weight)
         self.result_ = result
         return self
+
+    def cutting(self) -> Cutting:
+        """How texts become words of units, by the parameters.
+
+        Returns
+        -------
+        Cutting
+            Of its unit, pattern and normalisation.
+
+        Raises
+        ------
+        InputError for those that are none.
+        """
+        steps: Any = self.normalisation
+        return Cutting(self.unit, self.pattern, tuple(steps) if isinstance(steps, list) else steps)
 
     def _warn_of_units(self, there: set[str], cutting: Cutting) -> None:
         """A unit alone is a piece because it occurs, or as a byte, whatever is asked for."""
@@ -225,7 +240,7 @@ class SubwordTokenizer(FittedTokenizer):
 
 def _check_strings(name: str, given: Any) -> None:
     """Raises InputError unless they are strings, none of them empty or with a surrogate that stands alone."""
-    if isinstance(given, str) or not all(isinstance(one, str) for one in given):
+    if isinstance(given, str) or not isinstance(given, Iterable) or not all(isinstance(one, str) for one in given):
         raise InputError(f"{name} must be a sequence of strings, not {given!r}.")
     for one in given:
         if not one or (not one.isascii() and any("\ud800" <= letter <= "\udfff" for letter in one)):

@@ -81,6 +81,14 @@ class Exchange:
         paid = counts + self.pieces.group_cost(mu)[grams] * counts / uses[grams]
         return cover, np.repeat(paid / lengths, lengths)
 
+    def shortest_prices(self) -> np.ndarray:
+        """float64 (n,): prices of units that add up to the tokens of the words by the fewest of these pieces, none of
+        which they exceed."""
+        index, table = self.pieces.index, self.pieces.table
+        alpha = np.zeros(len(table.units))
+        kernels.shortest_prices(index.gram_of, self.present, table.ptr, table.counts, alpha)
+        return alpha
+
     def _best_absent(self, most: int) -> np.ndarray:
         """Those that would save most, the more frequent first where it is as much."""
         absent = np.flatnonzero((self.present == 0) & self.pieces.many)

@@ -27,6 +27,21 @@ def prefix_minima(gram_of, present, a, n, prefix):
 
 
 @kernel
+def shortest_prices(gram_of, present, ptr, counts, alpha):
+    """alpha[j] = n_w (R(j + 1) − R(j)): of a word together as much as its fewest pieces cost, of no piece that is there
+    more than its pointer."""
+    longest = np.int64(0)
+    for w in range(counts.shape[0]):
+        longest = max(longest, ptr[w + 1] - ptr[w])
+    prefix = np.empty(longest + 1, np.int32)
+    for w in range(counts.shape[0]):
+        a, n = ptr[w], ptr[w + 1] - ptr[w]
+        prefix_minima(gram_of, present, a, n, prefix)
+        for j in range(n):
+            alpha[a + j] = counts[w] * (prefix[j + 1] - prefix[j])
+
+
+@kernel
 def suffix_minima(gram_of, present, a, n, suffix):
     """suffix[0 .. n] = B of the n units from a on."""
     suffix[n] = 0

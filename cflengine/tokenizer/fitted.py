@@ -24,7 +24,7 @@ from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, s
 from cflengine.tokenizer.pieces import Pieces
 from cflengine.tokenizer.words import Cutting
 
-_REMEMBERED = 1 << 16  # words whose pieces are kept at hand
+_REMEMBERED, _SHORT = 1 << 16, 64  # words whose pieces are kept at hand, and the characters of each at most
 
 
 class FittedTokenizer(SavedModel, BaseEstimator):
@@ -59,11 +59,20 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         for word in self._cutting.words(self._cutting.normalised(text)):
             found = self._encoded.get(word)
             if found is None:
-                if len(self._encoded) >= _REMEMBERED:
-                    self._encoded = {}
-                found = self._encoded[word] = self._encode_word(word)
+                found = self._encode_word(word)
+                self._remember(word, found)
             ids.extend(found)
         return ids
+
+    def _remember(self, word: str, found: tuple[int, ...]) -> None:
+        if len(self._encoded) >= _REMEMBERED:
+            self._encoded = {}
+        if len(word) <= _SHORT:
+            self._encoded[word] = found
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return state | {"_encoded": {}} if "_encoded" in state else state
 
     def tokens(self, text: str) -> list[str]:
         """The pieces of a text, as files have them.
@@ -170,8 +179,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         """Write a tokenizer.json that Hugging Face's tokenizers load and that encodes alike.
 
         But for special tokens that stand in a text: there they are cut out of it, while here they are text like any
-        other. And where units are characters, for a text that holds the name of a byte, <0x41>, with a character in it
-        that the texts learnt from have not: there it is that byte.
+        other. And where units are characters, for a text that holds the name of a byte, <0x41>, or <unk>, with a
+        character in it that the texts learnt from have not: there it is that byte, or what is unknown.
 
         Parameters
         ----------

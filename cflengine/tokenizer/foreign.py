@@ -13,6 +13,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
@@ -22,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from cflengine.engine.checks import InputError, MissingPackageError
+from cflengine.text.corpus import whole_characters
 from cflengine.tokenizer.huggingface import byte_letters, byte_names
-from cflengine.tokenizer.words import WordTable
+from cflengine.tokenizer.words import WordTable, each_text
 
 SUPPORTED = "a tokenizer.json of Hugging Face (BPE, Unigram or WordPiece) or a SentencePiece model"
 _BATCH = 256  # texts that are encoded at once
@@ -69,8 +71,8 @@ class ForeignTokenizer:
 
     @property
     def size(self) -> int:
-        """Entries of two units or more."""
-        return sum(len(units) > 1 for units in self.own)
+        """Entries of two units or more, those that stand for the same units once."""
+        return len({units.tobytes() for units in self.own if len(units) > 1})
 
     @cached_property
     def _splits(self) -> bool:
@@ -94,12 +96,13 @@ class ForeignTokenizer:
 
     def words_of(self, text: str) -> list[tuple[int, ...]]:
         """The ids of the pieces of a text, word by word."""
-        return [word for one in self._encoded([text]) for word in one]
+        return [word for one in self._encoded([whole_characters(text)[0]]) for word in one]
 
     def count(self, texts: Iterable[str]) -> ForeignWords:
-        """The words of texts and the pieces they become; those with a piece that no text is made of are left out."""
+        """The words of texts and the pieces they become; those with a piece that no text is made of are left out.
+        Raises InputError for what is no string, and where the library cannot encode a text."""
         found: Counter[tuple[int, ...]] = Counter()
-        texts = iter(texts)
+        texts = (whole_characters(text)[0] for text in each_text(texts))
         while batch := list(islice(texts, _BATCH)):
             for words in self._encoded(batch):
                 found.update(words)
@@ -161,11 +164,8 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
     if model.get("dropout"):  # of a BPE: merges left out at random, which is for training alone
         model["dropout"] = None
         content = json.dumps(said).encode()
-    try:
+    with _told(f"'{name}' says that it is a {kind} tokenizer, but cannot be read as one"):
         tokenizer = Tokenizer.from_buffer(content)
-    except Exception as error:  # the library raises Exception itself
-        why = " ".join(str(error).split())[:120]
-        raise InputError(f"'{name}' says that it is a {kind} tokenizer, but cannot be read as one ({why}).") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()
     # ids may have gaps, where entries were taken out
@@ -178,7 +178,9 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
     drops = kind == "BPE" and not model.get("unk_token") and not of_bytes
 
     def encode(texts: list[str]) -> Iterator[tuple[list[int], Sequence[int | None]]]:
-        for text, one in zip(texts, tokenizer.encode_batch(texts, add_special_tokens=False), strict=True):
+        with _told(f"'{name}' cannot encode these texts"):
+            encoded = tokenizer.encode_batch(texts, add_special_tokens=False)
+        for text, one in zip(texts, encoded, strict=True):
             lost = _lost(tokenizer, text, one.offsets) if drops else ""
             if lost:
                 raise InputError(
@@ -199,6 +201,20 @@ def _hugging_face(content: bytes, name: str) -> ForeignTokenizer:
     ]  # fmt: skip
     kind = f"Hugging Face {kind} of {'bytes' if of_bytes else 'characters'}"
     return ForeignTokenizer(kind, names, own, encode, of_bytes, *affixes)
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """InputError, in one sentence, for what a library raises; a panic of Rust is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, MemoryError) or not (
+            isinstance(error, Exception) or type(error).__name__ == "PanicException"
+        ):
+            raise
+        why = " ".join(str(error).split())[:120]
+        raise InputError(f"{what} ({why}).") from error
 
 
 def _lost(tokenizer: Any, text: str, offsets: Sequence[tuple[int, int]]) -> str:
@@ -251,7 +267,9 @@ def _sentencepiece(content: bytes, name: str) -> ForeignTokenizer:
             own.append(_units(names[i]))
 
     def encode(texts: list[str]) -> Iterator[tuple[list[int], Sequence[int | None]]]:
-        for found in model.encode(texts, out_type=int):
+        with _told(f"'{name}' cannot encode these texts"):
+            encoded = model.encode(texts, out_type=int)
+        for found in encoded:
             yield found, [0] * len(found)
 
     return ForeignTokenizer("SentencePiece model", names, own, encode)

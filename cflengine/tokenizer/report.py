@@ -24,7 +24,7 @@ class TokenizerReport:
     """What was found.
 
     tokens: that the corpus takes as the tokenizer encodes it; shortest: with its pieces, each word in as few as
-    possible; result: the best vocabulary found with as many pieces of two units or more (as many as the corpus offers,
+    possible; result: the best vocabulary found with as many pieces of two units or more (as many as the corpus has,
     if these are fewer), and the bound below which none gets; longest: units of a piece at most, for which the bound
     holds; longer: pieces of the tokenizer that are longer and used; left_out: words of the corpus that hold what it
     does not know, in none of the other numbers; pieces: DataFrame of its pieces of two units or more, longer ones left
@@ -113,7 +113,8 @@ def tokenizer_report(
 
     Raises
     ------
-    InputError for texts without a word; MemoryLimitError before work that does not fit.
+    InputError for texts without a word, or that its library cannot encode; MemoryLimitError before work that does not
+    fit.
     """
     words = tokenizer.count(texts)
     if not words.table.n_words:
@@ -121,7 +122,7 @@ def tokenizer_report(
         raise InputError(f"there is no word in these texts that the tokenizer can encode{left}.")
     lengths = np.array([len(units) for units in tokenizer.own])
     used = lengths[words.used > 0]
-    most = longest or min(max(int(used.max()), _USUAL), LONGEST)
+    most = min(max(int(used.max()), _USUAL), LONGEST) if longest is None else longest
     if not 2 <= most <= LONGEST:
         raise InputError(f"longest must be from 2 to {LONGEST}, not {longest}.")
     every = Candidates.of(words.table, most)

@@ -175,9 +175,9 @@ class VocabularyRun(Run):
         """Exchanges, relaxation, certificate."""
         self._prove(0.0, self._prices_of_length())
         mu = self._exchange(self._few(), self.chosen, _LEAST_GAIN)
-        if not self.free:  # no piece is worth its price
+        if not self.free:  # those that are required, and at this price no other is worth it
             mu = float(self.every.most_saved.max(initial=0.0)) + 1.0
-            self._prove(mu, self.every.unit_counts.astype(np.float64))
+            self._prove(mu, Exchange(self.every, self.every.required).shortest_prices())
             return self._result()
         for _ in range(_PRICES):
             least = max(_BELOW * mu, _LEAST_PRICE)

@@ -17,6 +17,7 @@ import numpy as np
 import regex
 
 from cflengine.engine.checks import InputError, check_choice
+from cflengine.text.stored import refuse_frame
 from cflengine.tokenizer.patterns import portable
 
 PATTERNS = {
@@ -50,6 +51,10 @@ class Cutting:
 
     def __post_init__(self) -> None:
         check_choice(self.unit, "unit", UNITS)
+        if not isinstance(self.normalisation, tuple):
+            raise InputError(
+                f"normalisation must be a sequence of {', '.join(NORMALISATIONS)}, not {self.normalisation!r}."
+            )
         for step in self.normalisation:
             if step not in NORMALISATIONS:
                 raise InputError(f"normalisation must be of {', '.join(NORMALISATIONS)}, not {step!r}.")
@@ -98,12 +103,8 @@ class Cutting:
 
     def count(self, texts: Iterable[str]) -> Counter[str]:
         """How often each word occurs. Raises InputError for one string, and for what is no string."""
-        if isinstance(texts, str):
-            raise InputError("texts must be a sequence of strings, not one string.")
         counts: Counter[str] = Counter()
-        for text in texts:
-            if not isinstance(text, str):
-                raise InputError(f"texts must be strings, not {type(text).__name__}.")
+        for text in each_text(texts):
             counts.update(self.words(self.normalised(text)))
         return counts
 
@@ -125,6 +126,22 @@ class Cutting:
         if self.unit == "byte":
             return np.frombuffer(word.encode(), dtype=np.uint8).astype(np.int32)
         return np.frombuffer(word.encode("utf-32-le"), dtype=np.int32)
+
+
+def each_text(texts: Iterable[str]) -> Iterator[str]:
+    """Texts one by one. Raises InputError for one string, and for what is no string; TypeError for a frame, whose
+    texts would be the names of its columns."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise InputError(f"texts must be a sequence of strings, not {_kind(texts)}.")
+    refuse_frame(texts)
+    for text in texts:
+        if not isinstance(text, str):
+            raise InputError(f"texts must be strings, not {_kind(text)}.")
+        yield text
+
+
+def _kind(value: object) -> str:
+    return "one string" if isinstance(value, str) else type(value).__name__
 
 
 @dataclass(frozen=True)

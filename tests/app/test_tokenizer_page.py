@@ -17,7 +17,7 @@ from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import state
 from pages.parts.shared.jobs import Job
 from pages.parts.subwords.controls import described
-from pages.parts.subwords.run import SubwordChoice, SubwordRun, cut
+from pages.parts.subwords.run import CAN_COMPARE, SubwordChoice, SubwordRun, cut
 from pages.parts.subwords.view import _json, _visible, pieces_view, size_figure
 
 WORDS = [
@@ -125,6 +125,14 @@ def test_what_the_users_own_cannot_do_costs_no_vocabulary(small, monkeypatch):
     brought = Brought("mine.json", _json(small.models[270]))
     run = finished(SubwordChoice(theirs=brought.digest), brought)
     assert list(run.models) == [270, 300] and run.report is None and "no</b> word" in run.refused
+
+
+def test_a_character_that_is_in_no_vocabulary_is_one_that_is_unknown():
+    found = SubwordRun(SubwordChoice(unit="character"), (290,))
+    found.run(["the cat and the hat", "The cat sat on the mat"] * 10, None, Job("t", ("c",), print))
+    assert "".join(cut(found.models[290], "the 漢 cat")) == "the <0xE6><0xBC><0xA2> cat"
+    if CAN_COMPARE:
+        assert "<unk>" in cut(found.bpe[290][0], "the 漢 cat")
 
 
 def test_small_corpora_and_empty_ones():

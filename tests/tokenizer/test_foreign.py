@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from cflengine import SubwordTokenizer
+from cflengine.cli import main
 from cflengine.engine import InputError
 from cflengine.tokenizer import ForeignTokenizer, VocabularySettings, tokenizer_report
 from cflengine.tokenizer.problem import fewest_tokens
@@ -205,7 +206,7 @@ def test_our_own_file_is_as_good_as_its_result_says(tmp_path):
         assert report.above_at_most <= 0.03
 
 
-def test_more_pieces_than_the_corpus_offers():
+def test_more_pieces_than_the_corpus_has():
     tokenizer = ForeignTokenizer.read(hugging_face("bytes", texts_at_random(60)).to_str().encode(), "t.json")
     report = tokenizer_report(tokenizer, ["abc"])
     assert report.result.size == 3 < report.size and report.lower_bound == 1 <= report.tokens
@@ -235,8 +236,6 @@ def test_bad_files_are_said_in_a_sentence(tmp_path):
 
 
 def _run(folder: Path) -> Path:
-    from cflengine.cli import main
-
     texts = texts_at_random(50)
     (folder / "texts.txt").write_text("\n".join(texts), encoding="utf-8")
     hugging_face("WordPiece", texts).save(str(folder / "their.json"))
@@ -247,8 +246,6 @@ def _run(folder: Path) -> Path:
 
 
 def test_the_command_says_and_writes_it_all(tmp_path, capsys):
-    from cflengine.cli import main
-
     out = _run(tmp_path)
     said = capsys.readouterr().out
     report = json.loads((out / "report.json").read_text())
@@ -260,8 +257,6 @@ def test_the_command_says_and_writes_it_all(tmp_path, capsys):
 
 
 def test_false_reports_are_found(tmp_path):
-    from cflengine.cli import main
-
     out = _run(tmp_path)
     kept = (out / "report.json").read_text("utf-8")
     for name, value in {
@@ -279,8 +274,6 @@ def test_false_reports_are_found(tmp_path):
 
 def test_pieces_longer_than_the_bound_allows_for_are_said(tmp_path, capsys):
     """Words of 40 letters that are one piece each: no vocabulary of pieces of up to 32 takes as few."""
-    from cflengine.cli import main
-
     words = ["".join(random.Random(k).choices("abcd", k=40)) for k in range(2)]
     texts = [" ".join(words)] * 5
     made = hugging_face("ends of words", texts * 20)
@@ -296,3 +289,64 @@ def test_pieces_longer_than_the_bound_allows_for_are_said(tmp_path, capsys):
     assert "of at most 32 units a piece" in said and "fewer than with any vocabulary of pieces of at most 32" in said
     assert "does not allow for" in said and "above the best" not in said
     assert main(["verify", str(tmp_path / "out")]) == 0
+
+
+def test_two_entries_of_the_same_units_are_one_piece(tmp_path, capsys):
+    """A token that was added to a tokenizer of bytes, and that merges make, too."""
+    texts = ["the cat and the cat"] * 30
+    library = hugging_face("bytes", texts)
+    names = [name for name in library.get_vocab() if name.startswith("\u0120") and len(name) > 2]
+    library.add_tokens([tokenizers.AddedToken(" " + names[0][1:], normalized=False)])
+    tokenizer = ForeignTokenizer.read(library.to_str().encode(), "twice.json")
+    report = tokenizer_report(tokenizer, texts, QUICK)
+    twice = report.pieces[report.pieces["piece"] == " " + names[0][1:]]
+    assert len(twice) == 2 and (twice["occurrences"] > 0).all() and twice["saves"].nunique() == 1
+    assert report.size == len({units.tobytes() for units in tokenizer.own if len(units) > 1}) == len(report.pieces) - 1
+    (tmp_path / "twice.json").write_text(library.to_str())
+    (tmp_path / "texts.txt").write_text("\n".join(texts))
+    run = [
+        "tokenizer-report",
+        str(tmp_path / "twice.json"),
+        str(tmp_path / "texts.txt"),
+        "--out",
+        str(tmp_path / "run"),
+    ]
+    assert main(run) == 0 and "gap   " in capsys.readouterr().out
+    assert main(["verify", str(tmp_path / "run")]) == 0
+
+
+def changed(kind: str, change: Any) -> bytes:
+    content = json.loads(hugging_face(kind, texts_at_random(20)).to_str())
+    change(content)
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        lambda: changed("Unigram", lambda one: one["model"].update(unk_id=None)),
+        lambda: changed("WordPiece", lambda one: one["model"]["vocab"].pop("[UNK]") and one.update(added_tokens=[])),
+        lambda: changed(
+            "bytes", lambda one: one.update(normalizer={"type": "Precompiled", "precompiled_charsmap": ""})
+        ),
+    ],
+    ids=["no unknown piece", "an unknown piece that is not there", "a map of characters that is none"],
+)
+def test_what_the_library_cannot_do_is_said_in_a_sentence(content):
+    with pytest.raises(InputError, match=r"^'t\.json' (cannot encode these texts|says that it is)"):
+        tokenizer_report(ForeignTokenizer.read(content(), "t.json"), ["漢字 here", "\u2603"], QUICK)
+
+
+@pytest.mark.parametrize("texts", ["abc def", [3], [b"abc"], None])
+def test_texts_that_are_none(texts):
+    tokenizer = ForeignTokenizer.read(hugging_face("bytes", texts_at_random(20)).to_str().encode(), "t.json")
+    with pytest.raises(InputError, match="texts must be"):
+        tokenizer_report(tokenizer, texts, QUICK)
+    with pytest.raises(InputError, match="longest must be"):
+        tokenizer_report(tokenizer, ["abc"], QUICK, longest=0)
+
+
+def test_half_a_character_is_replaced():
+    tokenizer = ForeignTokenizer.read(hugging_face("bytes", texts_at_random(20)).to_str().encode(), "t.json")
+    assert tokenizer.count(["a\ud800b"]).tokens == tokenizer.count(["a\ufffdb"]).tokens
+    assert tokenizer.words_of("a\ud800b") == tokenizer.words_of("a\ufffdb")

@@ -14,6 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -511,3 +512,47 @@ def test_what_is_no_text_is_said_to_be_none(wrong):
         fitted.encode(wrong)
     with pytest.raises(InputError, match=r"so 1\.5 is none"):
         fitted.decode([1.5])
+
+
+@given(st.integers(0, 200), st.integers(1, 3))
+@settings(max_examples=40)
+def test_nothing_to_choose_is_proved_to_the_last_token(seed, n_required):
+    """Where all pieces are required, there is one vocabulary, and its bound is what it takes."""
+    words = {word: n for word, n in words_at_random(12, seed, most=3).items() if word.isascii()}
+    required = sorted(substrings(words, 4))[::7][:n_required]
+    model = SubwordTokenizer(256 + len(required), longest=4, pattern=None, required=required)
+    result = model.fit(words).result_
+    assert result.size == len(required) and result.objective == fewest(words, set(required), 4)
+    assert result.lower_bound == result.objective and result.gap == 0.0
+
+
+def test_a_required_piece_may_be_named_twice(recwarn):
+    model = SubwordTokenizer(270, required=["the", "the"]).fit(["the cat and the hat"] * 9)
+    assert "the" in model.pieces_ and not recwarn.list
+
+
+def test_long_words_are_not_remembered_and_nothing_is_pickled_of_what_was_encoded():
+    model = SubwordTokenizer(300, pattern=None).fit(["the cat sat on the mat " * 20])
+    size, draw = len(pickle.dumps(model)), random.Random(0)
+    for _ in range(30):
+        text = "".join(draw.choices("the cat sm", k=2000))
+        assert model.decode(model.encode(text)) == text
+    assert model.encode("the cat") == model.encode("the cat")
+    assert len(pickle.dumps(model)) == size and len(model._encoded) == 1
+    again = pickle.loads(pickle.dumps(model))
+    assert again.encode("the cat sat") == model.encode("the cat sat")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "texts"),
+    [({"normalisation": "nfc"}, ["a"]), ({"normalisation": None}, ["a"]), ({"required": None}, ["a"]),
+     ({"special_tokens": 3}, ["a"]), ({}, None), ({}, 3)],
+)  # fmt: skip
+def test_what_is_no_sequence_is_said_in_a_sentence(parameters, texts):
+    with pytest.raises(InputError, match="must be a sequence of"):
+        SubwordTokenizer(300, **parameters).fit(texts)
+
+
+def test_a_frame_is_no_sequence_of_texts():
+    with pytest.raises(TypeError, match="one column of texts"):
+        SubwordTokenizer(258).fit(pd.DataFrame({"text": ["the cat"], "label": [1]}))

@@ -93,7 +93,10 @@ def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *,
     shown = pd.concat([frame.drop(columns="row").head(_SHOWN), pd.Series(texts, name="text")], axis=1)
     st.dataframe(
         shown, hide_index=True, height=table_height(len(shown), 420), alt="A row a document, with what is predicted",
-        column_config={"text": st.column_config.TextColumn(width="large")},
+        column_config={
+            "text": st.column_config.TextColumn(width="large"),
+            "probability": st.column_config.NumberColumn(format="%.4f"),
+        },
     )  # fmt: skip
     st.download_button(
         "Predictions (CSV)",

@@ -142,7 +142,9 @@ class SubwordRun:
         from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 
         cutting = self.choice.cutting
-        made = Tokenizer(models.BPE())
+        # where units are characters, what is unknown has an entry, as in our vocabularies
+        unknown = [] if cutting.unit == "byte" else ["<unk>"]
+        made = Tokenizer(models.BPE(unk_token=unknown[0] if unknown else None))
         if cutting.normalisation:
             made.normalizer = normalizers.Lowercase()
         before: list[Any] = [pre_tokenizers.Split(Regex(str(cutting.expression)), "isolated")]
@@ -152,12 +154,13 @@ class SubwordRun:
             alphabet = pre_tokenizers.ByteLevel.alphabet()
             made.decoder = decoders.ByteLevel()
         made.pre_tokenizer = pre_tokenizers.Sequence(before)
-        # the 257 entries for bytes and what is unknown are in our vocabularies of characters alone
-        entries = size if cutting.unit == "byte" else size - 257
+        # the 256 entries for bytes are in our vocabularies of characters alone
+        entries = size if cutting.unit == "byte" else size - 256
         made.train_from_iterator(
             texts,
             trainers.BpeTrainer(  # of pieces as long as those that the bound is about
-                vocab_size=entries, initial_alphabet=alphabet, show_progress=False, max_token_length=LONGEST
+                vocab_size=entries, initial_alphabet=alphabet, show_progress=False, max_token_length=LONGEST,
+                special_tokens=unknown,
             ),
         )  # fmt: skip
         found = ForeignTokenizer.read(made.to_str().encode(), "BPE")

@@ -10,7 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
-from cflengine.engine import TerminationReason, frame_csv
+from cflengine.engine import InputError, TerminationReason, frame_csv
 from cflengine.tokenizer import SubwordTokenizer
 from pages.parts.components.text_view import text_view
 from pages.parts.shared.commands import command_line
@@ -19,7 +19,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row, table_height
-from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
+from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain, said
 from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
 MOST_CHARACTERS = 600
@@ -116,8 +116,8 @@ def draw_sizes(run: SubwordRun) -> int:
     ]
     if size in run.bpe:
         more = run.bpe[size][1] / result.objective - 1.0
-        said = f"{percent(abs(more), 1)} {'more' if more > 0 else 'less'}" if more else "as many"
-        items.append(("BPE takes", said, f"Byte-pair encoding, with pieces of at most {LONGEST} units, too."))
+        how_many = f"{percent(abs(more), 1)} {'more' if more > 0 else 'less'}" if more else "as many"
+        items.append(("BPE takes", how_many, f"Byte-pair encoding, with pieces of at most {LONGEST} units, too."))
     metric_row(items)
     return size
 
@@ -135,8 +135,13 @@ def draw_sentence(run: SubwordRun, size: int, loaded: LoadedCorpus) -> None:
     if size in run.bpe:
         columns.append(("Byte-pair encoding", run.bpe[size][0]))
     for place, (name, model) in zip(st.columns(len(columns)), columns, strict=True):
-        pieces = cut(model, text)
         with place:
+            try:
+                pieces = cut(model, text)
+            except InputError as error:  # another's tokenizer need not know every character
+                st.markdown(f"**{name}**")
+                st.info(said(error))
+                continue
             st.markdown(f"**{name}**: {many(len(pieces), 'token')}")
             documents, grams = pieces_view(pieces)
             text_view(documents, grams=grams, key=f"subwords_view_{name}", height=260, unit="character")
