@@ -115,9 +115,9 @@ class ShardedRun(GuidedPhases, Run):
 
     def _first_search(self) -> bool:
         """From the solution that is known, or from the rounded relaxation; False if stopped."""
-        # what is annealed is better than a rounded relaxation, which has its turn only where nothing else was searched
-        if self.guided.annealings and (self.searched or self.started):
-            return not self.started or self.refinement.descend(noted=False)
+        # what is annealed is better, and takes several times as long; a solution that is known is better than both
+        if self.guided.annealings and self.started:
+            return self.refinement.descend(noted=False)
         return self.search_relaxed()
 
     def round(self, stage: str, n: int, *, averaging: bool) -> bool:

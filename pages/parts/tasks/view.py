@@ -134,7 +134,7 @@ def _sentence(finding: Finding, words: dict[str, Any] | None, best: dict[str, An
         return f"**{plain(task.target.column)}**"
     test = best["against_unigrams"]
     low, high = test["gain_interval"]
-    count = method_name(finding.recommended or "").partition(", ")[2]
+    count = method_name(finding.recommended or "").partition(", ")[2].removesuffix(" (the paper's)")
     count += "" if best.get("lam") is None else f", λ = {best['lam']:.3g}"
     interval = "" if math.isnan(low) else f"95 % interval: {between(low, high, task.measure)}; "
     sure = f"{interval}p\u00a0=\u00a0{test['p']:.2g}"

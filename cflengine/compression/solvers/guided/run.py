@@ -208,8 +208,8 @@ class GuidedRun(GuidedPhases, CompressionRun):
     def _first_search(self) -> bool:
         """From the cover that is known, or from the rounded relaxation; False if stopped."""
         refinement, settings = self.refinement, self.settings
-        # what is annealed is better than a rounded relaxation, which has its turn only where nothing else was searched
-        rounded = bool(self.steps_done) and not (settings.annealings and (self.searched or self.start is not None))
+        # what is annealed is better, and takes several times as long; a solution that is known is better than both
+        rounded = bool(self.steps_done) and not (settings.annealings and self.start is not None)
         # now, since the search takes the place of w
         dictionary = refinement.round(self._current_uses()) if rounded else None
         if settings.early or not settings.annealings:
