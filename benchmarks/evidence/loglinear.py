@@ -17,12 +17,21 @@ _NEGLIGIBLE = 0.05  # of the scheme's time
 
 
 def parts(evidence: Evidence) -> list[Part]:
-    """A part for each section."""
+    """A part for each section but that of chain CRFs, which has a file of its own."""
+    return [_SECTIONS[section](cases) for section, cases in _by_section(evidence).items() if section in _SECTIONS]
+
+
+def crf_parts(evidence: Evidence) -> list[Part]:
+    """Chain CRFs."""
+    return [_crf(_by_section(evidence)["crf"])]
+
+
+def _by_section(evidence: Evidence) -> dict[str, dict[str, Any]]:
     sections: dict[str, dict[str, Any]] = {}
     for name, body in evidence.cases().items():
         section, _, case = name.partition(": ")
         sections.setdefault(section, {})[case] = body
-    return [_SECTIONS[section](cases) for section, cases in sections.items()]
+    return sections
 
 
 def _crf(cases: Mapping[str, Mapping[str, Any]]) -> Part:
@@ -48,7 +57,7 @@ def _crf(cases: Mapping[str, Mapping[str, Any]]) -> Part:
 
 
 _SECTIONS = {
-    "logistic": logistic_part, "scheme": policies_part, "dense": dense_part, "crf": _crf, "parsimony": parsimony_part,
+    "logistic": logistic_part, "scheme": policies_part, "dense": dense_part, "parsimony": parsimony_part,
 }  # fmt: skip
 
 

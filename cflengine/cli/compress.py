@@ -105,8 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         raise InputError(f"--resume is for --solver {' or '.join(RESUMABLE)}, not {arguments.solver}.")
     solver_settings(arguments)  # what is wrong with them is said before anything is read
     began = time.perf_counter()
-    corpus = read(arguments, clock)
     with locked_folder(out):
+        corpus = read(arguments, clock)
         show = load_engine(lambda: warm_up(arguments.solver), quiet=arguments.quiet)
         with TerminalProgress(sys.stderr, show=show) as progress:
             model = gram_features(
@@ -166,6 +166,8 @@ def fit_with_checkpoints(
         model.fit_tokens(table, watch=watch, indexer=before_solving(index_kgrams))
         return None
     digest, best = table.digest(int(model.max_gram)), out / CHECKPOINT
+    if not resume:  # of a run before this one, maybe on another corpus
+        best.unlink(missing_ok=True)
     index = IndexFile(out / INDEX, digest, say)
     known = read_checkpoint(best, digest) if resume and best.exists() else None
     if resume and known is None and best.exists():

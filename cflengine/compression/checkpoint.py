@@ -11,13 +11,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
-from zipfile import BadZipFile
-from zlib import error as DeflateError
 
 import numpy as np
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.files import replaced
+from cflengine.engine.files import NPZ_DAMAGE, replaced
 from cflengine.engine.progress import IterationStats
 from cflengine.text.kgrams import KGramIndex
 
@@ -103,7 +101,7 @@ def read_checkpoint(path: Path, digest: str) -> Known | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found, cover, alpha = str(arrays["digest"]), arrays["cover"], arrays["alpha"]
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile, DeflateError):
+    except NPZ_DAMAGE:
         return None
     if found != digest:
         raise InputError(f"{path} is of another corpus, another K or other tokens: leave out --resume to begin anew.")

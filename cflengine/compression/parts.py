@@ -22,7 +22,7 @@ from scipy import sparse
 
 from cflengine._version import __version__
 from cflengine.engine.checks import InputError, MissingPackageError
-from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, threads_here, usable_workers
+from cflengine.engine.cluster import LOST, check_workers, connected, lost_error, submit, usable_workers
 from cflengine.engine.jit import threads
 from cflengine.linear.persistence import load_model, save_model
 from cflengine.text.corpus import whole_characters
@@ -207,7 +207,7 @@ def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:
     held, on_partition = delayed(saved), delayed(_features_on_worker, pure=True)
     kind = model.features([]).dtype
     shape, meta = (math.nan, len(model.grams_)), sparse.csr_matrix((0, 0), dtype=kind)
-    parts = (on_partition(key, held, part) for part in X.to_delayed())
+    parts = (on_partition(key, held, part, __version__) for part in X.to_delayed())
     return da.concatenate(
         [da.from_delayed(part, shape=shape, dtype=kind, meta=meta) for part in parts], allow_unknown_chunksizes=True
     )
@@ -224,7 +224,8 @@ def _model(key: str, data: bytes) -> CompressiveFeatures:
     found = _models.get(key)
     if found is None:
         _models.clear()
-        found = _models[key] = _load_kernels(load_model(io.BytesIO(data)).set_params(n_threads=threads_here()))
+        # a part a thread of the worker, which may have several at work
+        found = _models[key] = _load_kernels(load_model(io.BytesIO(data)).set_params(n_threads=1))
     return found
 
 
@@ -240,5 +241,7 @@ def _on_worker(key: str, data: bytes, part: Documents, version: str) -> EncodedP
     return encode_part(_model(key, data), part)
 
 
-def _features_on_worker(key: str, data: bytes, texts: Any) -> sparse.csr_matrix:
+def _features_on_worker(key: str, data: bytes, texts: Any, version: str) -> sparse.csr_matrix:
+    if version != __version__:
+        raise InputError(f"a worker has cflengine {__version__}, but the model is of {version}: they must be the same.")
     return _model(key, data).features(as_documents(texts))

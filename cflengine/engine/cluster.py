@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, Any
 
 from cflengine._version import __version__
@@ -142,11 +144,26 @@ def local_cluster(n_workers: int | None = None, threads_per_worker: int = 1) -> 
         from distributed import LocalCluster
     except ImportError:
         raise MissingPackageError(_MISSING) from None
-    with (
-        dask.config.set(_LOST_WORKER),
-        LocalCluster(n_workers=n_workers, threads_per_worker=threads_per_worker, **_LOCAL_OPTIONS) as cluster,
-    ):
-        yield cluster
+    with dask.config.set(_LOST_WORKER):
+        with _interrupts_kept():
+            cluster = LocalCluster(n_workers=n_workers, threads_per_worker=threads_per_worker, **_LOCAL_OPTIONS)
+        with cluster:
+            yield cluster
+
+
+@contextmanager
+def _interrupts_kept() -> Iterator[None]:
+    """Keep Ctrl-C from the processes that are started within, by the threads that are made within: a terminal sends it
+    to all of them, and workers that end by it have no answer left. This process gets it after the block."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which lets signals through again when it begins
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -16,11 +16,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+from zipfile import BadZipFile
+from zlib import error as DeflateError
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+#: what numpy raises of an .npz file that is damaged, or none
+NPZ_DAMAGE = (OSError, ValueError, KeyError, EOFError, BadZipFile, DeflateError, NotImplementedError, RuntimeError)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

@@ -147,6 +147,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     InputError
         Where another process writes to it.
     """
+    made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+b") as file:
         if not (_try_lock(file) and _is_at(folder / LOCK, file)):
@@ -156,6 +157,8 @@ def locked_folder(folder: Path) -> Iterator[None]:
         finally:
             with suppress(OSError):
                 os.unlink(folder / LOCK)
+                if made:  # for nothing, if there is nothing in it
+                    os.rmdir(folder)
 
 
 def remove_abandoned(folders: Iterable[Path]) -> None:

@@ -341,7 +341,7 @@ class Intake:
         if not self.n_records:
             raise CorpusError(f"'{name}' holds no records; give a source with at least one document.")
         if not len(self.texts):
-            raise CorpusError(
+            raise EmptyCorpusError(
                 f"None of the {self.n_records} records of '{name}' can be used as a document: "
                 f"{counts['missing']} missing, {counts['empty']} empty, "
                 f"{counts['too short']} with fewer than {self.min_words} words; "

@@ -14,13 +14,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
-from zipfile import BadZipFile
-from zlib import error as DeflateError
 
 import numpy as np
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.files import remove_unfinished, replaced
+from cflengine.engine.files import NPZ_DAMAGE, remove_unfinished, replaced
 from cflengine.engine.mapped import mapped_array
 from cflengine.engine.progress import Watch
 from cflengine.text.kgrams import KGramIndex, index_kgrams
@@ -65,7 +63,7 @@ class IndexFile:
             pass
         except InputError:
             raise
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile, DeflateError) as error:
+        except NPZ_DAMAGE as error:
             self.say(f"{self.path} is damaged ({error}): the corpus is indexed again")
         return self.make(tokens, doc_ptr, max_gram, **how)
 

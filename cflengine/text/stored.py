@@ -130,5 +130,5 @@ def as_documents(X: Iterable[str]) -> Sequence[str]:
 
 def refuse_frame(X: Any) -> None:
     """Raises TypeError for a frame, of pandas, Dask or others, whose documents would be the names of its columns."""
-    if hasattr(X, "columns"):
+    if hasattr(X, "columns") and getattr(X, "ndim", 2) == 2:  # a series of Dask's has them, too
         raise TypeError("X must be one column of texts; pass frame['text'], not the whole frame.")

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.files import NPZ_DAMAGE
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import TerminationReason
 from cflengine.plq.certificate import FEASIBLE
@@ -170,7 +171,7 @@ def read_proof(folder: Path) -> dict[str, np.ndarray]:
             raise OSError("it is no npz file")
         with np.load(folder / PROOF, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except (OSError, KeyError, ValueError, EOFError) as error:
+    except NPZ_DAMAGE as error:
         raise FalseResult(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 

@@ -17,7 +17,7 @@ from cflengine import CompressiveFeatures, ExactSettings, GuidedSettings, Sharde
 from cflengine.compression import checkpoint
 from cflengine.compression.checkpoint import Checkpoint, read_checkpoint
 from cflengine.compression.model.certificate import certify
-from cflengine.engine import ClusterLostError
+from cflengine.engine import ClusterLostError, locked_folder
 from cflengine.engine.checks import InputError
 from cflengine.text import index_file
 from naive.corpora import repeated_phrases
@@ -89,10 +89,18 @@ def test_the_file_is_written_now_and_then_and_only_where_something_is_better(tmp
                 {"digest": np.array("d"), "cover": np.ones(3), "alpha": np.ones(3)},
                 {"digest": np.array("d"), "cover": np.ones(3, np.uint8), "alpha": np.ones(2)},
                 {"digest": np.array("d"), "cover": np.ones(3, np.uint8), "alpha": np.full(3, np.nan)},
-                {"digest": np.array("d"), "cover": np.array([{}], object), "alpha": np.ones(1)}],
+                {"digest": np.array("d"), "cover": np.array([{}], object), "alpha": np.ones(1)},
+                (6, 210), (8, 1)],
 )  # fmt: skip
 def test_a_damaged_file_is_not_used(tmp_path, content):
+    """A pair: of a place in the list of an archive's files, and a byte there, as of a later ZIP or an encrypted one."""
     path = tmp_path / "best.npz"
+    if isinstance(content, tuple):
+        np.savez(path, digest=np.array("d"), cover=np.ones(3, np.uint8), alpha=np.ones(3))
+        place, byte = content
+        whole = bytearray(path.read_bytes())
+        whole[whole.rfind(b"PK\x01\x02") + place] = byte
+        content = bytes(whole)
     if isinstance(content, dict):
         np.savez(path, **content)
     else:
@@ -221,6 +229,27 @@ def test_an_index_is_enough_to_go_on_from_and_gone_in_the_end(tmp_path, capsys, 
         patched.setattr(index_file, "index_kgrams", None)
         assert cli.main([*arguments, "--resume"]) == 0
     assert capsys.readouterr().err == "" and not list(out.glob("*.cflengine*")) and (out / "report.json").exists()
+
+
+def test_what_another_corpus_left_is_gone_where_a_run_begins_anew(tmp_path, monkeypatch):
+    """So that the next one can be gone on with, also if it is killed before it has found anything."""
+    out = tmp_path / "run"
+    out.mkdir()
+    np.savez(out / ".cflengine-best.npz", digest=np.array("another"), cover=np.ones(3, np.uint8), alpha=np.ones(3))
+    arguments = ["compress", str(SAMPLE), "--limit", "30", "--out", str(out), "--quiet"]
+    with monkeypatch.context() as patched:
+        patched.setattr(CompressiveFeatures, "adopt", None)
+        assert cli.main(arguments) not in (0, 2)
+    assert cli.main([*arguments, "--resume"]) == 0
+
+
+def test_a_folder_that_is_taken_is_said_before_anything_is_read(tmp_path, capsys):
+    out = tmp_path / "run"
+    with locked_folder(out):
+        assert cli.main(["compress", str(tmp_path / "there is none.csv"), "--out", str(out), "--quiet"]) == 2
+        assert "another run is writing" in capsys.readouterr().err
+    assert cli.main(["compress", str(tmp_path / "there is none.csv"), "--out", str(out), "--quiet"]) == 2
+    assert "another run" not in capsys.readouterr().err and not out.exists()  # for nothing no folder is left
 
 
 @pytest.mark.parametrize("solver", ["guided", "sharded"])

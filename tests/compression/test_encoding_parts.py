@@ -124,6 +124,18 @@ def test_a_frame_is_no_column_of_texts(model):
         model.transform(frames.from_pandas(pd.DataFrame({"text": NEW}), npartitions=2))
 
 
+def test_a_series_of_dask_is_one(model):
+    frames = pytest.importorskip("dask.dataframe")
+    found = model.transform(frames.from_pandas(pd.Series(NEW), npartitions=2)).compute(scheduler="synchronous")
+    assert (sparse.csr_matrix(found) != model.transform(NEW)).nnz == 0
+
+
+def test_partitions_on_a_worker_of_another_version_are_refused(model):
+    key, saved = parts._saved(model)
+    with pytest.raises(InputError, match=r"but the model is of 0\.0\.1: they must be the same"):
+        parts._features_on_worker(key, saved, NEW, "0.0.1")
+
+
 def test_a_frame_cannot_come_of_partitions(model):
     bag = pytest.importorskip("dask.bag")
     wanted = clone(model).fit(TEXTS).set_output(transform="pandas")

@@ -86,6 +86,12 @@ def test_one_of_several_without_a_document_is_passed_over(folder):
     assert list(corpus.texts) == list(alone.texts) and corpus.metadata["source"].tolist()[-1] == "b.csv"
     first, second = corpus.report.warnings
     assert first.startswith("passed over: '0.csv' is empty") and "'header.csv' holds no records" in second
+    (folder / "blank.csv").write_text('text,stars\n" ",3\n')
+    (folder / "lines.jsonl").write_text("\n\n")
+    blank = read_input(["blank.csv", "a.csv", "lines.jsonl", "b.csv"], text_column="text")
+    assert list(blank.texts) == list(alone.texts)
+    first, second = blank.report.warnings
+    assert "None of the 1 records of 'blank.csv'" in first and "'lines.jsonl' is empty" in second
     assert list(read_input(["0.csv", "a.csv"], text_column="text").texts) == list(alone.texts)[:2]
     for names in (["0.csv"], ["0.csv", "header.csv"]):
         with pytest.raises(CorpusError, match=r"'0.csv' is empty"):

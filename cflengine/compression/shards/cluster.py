@@ -54,12 +54,16 @@ class OnCluster:
         self._places: list[_Place] = []
         engine_cluster.check_workers(client)
         workers = engine_cluster.usable_workers(client)
-        for k, shard in enumerate(shards):
-            copy = Resting(folder / f"copy-{k}")
-            copy.put(shard)
-            self._places.append(_Place(workers[k % len(workers)], copy))
-            with suppress(_LostError):  # the first call will find out
-                self._hold(k, shard)
+        try:
+            for k, shard in enumerate(shards):
+                copy = Resting(folder / f"copy-{k}")
+                copy.put(shard)
+                self._places.append(_Place(workers[k % len(workers)], copy))
+                with suppress(_LostError):  # the first call will find out
+                    self._hold(k, shard)
+        except BaseException:  # as of a full disk here: those handed out already are not forgotten there
+            self.close()
+            raise
 
     @property
     def n_shards(self) -> int:

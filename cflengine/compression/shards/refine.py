@@ -178,6 +178,7 @@ class ShardedRefinement(Recombination):
                 self.update_incumbent(objective, ROUNDED)
         run.iteration += 1
         run.work += 8
+        run.progress.show(run)
         return run.report(stage, self.value)
 
     def _choose(self) -> list[np.ndarray] | None:

@@ -14,6 +14,7 @@ the result 9 and, while that is certified, sums by K-gram 11.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from cflengine.compression.passes.blocks import BLOCK_TOKENS
 from cflengine.compression.shards.settings import ShardedSettings
@@ -36,6 +37,7 @@ _STATE = {
     "exact": (7000, 0, 0),  # mostly HiGHS's; as measured on small corpora, and it takes no others
 }
 _WORKER = 150 << 20  # bytes of a process of a local cluster before it has a shard
+_SHARES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02, 0.01)  # of the documents, that may fit
 _SHARDS_TRIED = (2, 4, 8, 16, 32, 64)  # of a corpus that does not fit
 # a token, where a document is cut (blocks.py): choices of the encoding programme; slacks and prices of the projection
 _CUT = 1
@@ -131,15 +133,32 @@ def _rate(max_gram: int) -> float:
 def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, settings: Limits) -> None:
     """Raises MemoryLimitError, before any work, for a corpus that does not fit, with what would; longest: tokens of
     the longest document."""
-    if isinstance(settings, ShardedSettings):
-        shards = 1 if settings.in_memory and settings.cluster is None else settings.shards
-        workers = min(shards, os.cpu_count() or 1) if settings.cluster == LOCAL else 0
-        rate = _rate(max_gram)
-        needed = sharded_bytes(n_tokens, max_gram, shards, grams_per_token=rate, longest=longest, workers=workers)
-    else:
-        needed = needed_bytes(n_tokens, max_gram, longest, solver)
-    enough = enough_shards(n_tokens, max_gram, longest)
-    advice = "take fewer documents or a smaller K"
-    if enough is not None:
-        advice += f", or solve it in shards that wait on disk (cflengine compress --shards {enough[0]})"
-    require_bytes(needed, f"Compressing {n_tokens:,} tokens with K = {max_gram}", f"{advice}.")
+    sharded = settings if isinstance(settings, ShardedSettings) else None
+
+    def needed(share: float = 1.0, k: int = max_gram) -> int:
+        n = int(share * n_tokens)
+        if sharded is None:
+            return needed_bytes(n, k, min(longest, n), solver)
+        shards = 1 if sharded.in_memory and sharded.cluster is None else sharded.shards
+        workers = min(shards, os.cpu_count() or 1) if sharded.cluster == LOCAL else 0
+        rate = _rate(k)
+        return sharded_bytes(n, k, shards, grams_per_token=rate, longest=min(longest, n), workers=workers)
+
+    what = f"Compressing {n_tokens:,} tokens with K = {max_gram}"
+    advice = "" if fits(needed()) else _what_fits(needed, max_gram, enough_shards(n_tokens, max_gram, longest), sharded)
+    require_bytes(needed(), what, advice)
+
+
+def _what_fits(
+    needed: Callable[..., int], max_gram: int, enough: tuple[int, int] | None, sharded: ShardedSettings | None
+) -> str:
+    """Fewer documents, a smaller K, more shards: what would fit. needed: bytes by share of the documents and K."""
+    share = next((share for share in _SHARES if fits(needed(share))), 0.0)
+    smaller = next((k for k in range(max_gram - 1, 0, -1) if fits(needed(k=k))), 0)
+    advice = [f"take {100 * share:g} % of the documents" if share else "take far fewer documents"]
+    advice += [f"K = {smaller}"] if smaller else []
+    if enough is not None and (sharded is None or sharded.cluster is None or sharded.shards < enough[0]):
+        advice.append(f"solve it in shards that wait on disk (cflengine compress --shards {enough[0]})")
+    elif enough is not None:
+        advice.append(f"solve the shards one after the other (--shards {enough[0]}, without --cluster)")
+    return ", ".join(advice[:-1]) + f" or {advice[-1]}." if len(advice) > 1 else f"{advice[0]}."

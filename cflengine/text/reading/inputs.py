@@ -37,6 +37,7 @@ from cflengine.text.reading.budget import tell_watch
 from cflengine.text.reading.columns import unique_names
 from cflengine.text.reading.newsgroups import load_newsgroups
 from cflengine.text.reading.readers import read_corpus
+from cflengine.text.reading.sources import LARGEST
 from cflengine.text.stored import GrowingTexts
 
 SAMPLE, NEWSGROUPS = "sample", "20newsgroups"
@@ -162,7 +163,7 @@ def _read_one(name: str, *, limit: int | None, **how: Any) -> Corpus:
         return corpus.head(limit) if limit else corpus
     path = sample_file() if name == SAMPLE and not Path(name).exists() else name
     before = _stamp(path)
-    corpus = read_corpus(path, limit=limit, **how)
+    corpus = read_corpus(path, limit=limit, **{"max_bytes": LARGEST} | how)
     return _unchanged(corpus, name, before, _stamp(path))
 
 

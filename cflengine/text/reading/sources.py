@@ -24,7 +24,7 @@ from typing import IO, Protocol
 from cflengine.text.corpus import CorpusError, EmptyCorpusError, reason_of
 from cflengine.text.reading.budget import Budget
 
-MAX_BYTES = 4 << 30
+MAX_BYTES, LARGEST = 4 << 30, 1 << 42  # unless more is asked for; what a command reads of its user's own files
 HEAD_BYTES = 64 << 10
 
 FORMATS = {

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from cflengine.engine.progress import Stopped
-from cflengine.text.corpus import CorpusError, reason_of, whole_characters
+from cflengine.text.corpus import CorpusError, EmptyCorpusError, reason_of, whole_characters
 from cflengine.text.reading.archives import FileSet
 from cflengine.text.reading.budget import Budget
 from cflengine.text.reading.columns import unique_names
@@ -171,7 +171,7 @@ class JsonTable:
         numbered = enumerate(lines, 1)
         first = next((line for line in numbered if line[1].strip()), None)
         if first is None:
-            raise CorpusError(f"'{name}' is empty; give a file with at least one record.")
+            raise EmptyCorpusError(f"'{name}' is empty; give a file with at least one record.")
         self.format = "json" if first[1].lstrip().startswith("[") else "jsonl"
         self._lines = chain([first], numbered)
 

@@ -19,11 +19,13 @@ import pytest
 
 from cflengine import GuidedSettings, ShardedSettings
 from cflengine.compression.shards import cluster as clusters
-from cflengine.compression.shards import on_worker
+from cflengine.compression.shards import on_worker, solver
 from cflengine.compression.shards.cluster import OnCluster
 from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers import memory
+from cflengine.engine import MemoryLimitError, Watch
 from cflengine.engine import cluster as engine_cluster
+from cflengine.engine import memory as engine_memory
 from cflengine.engine.checks import InputError, MissingPackageError
 from cflengine.engine.cluster import (
     ClusterLostError,
@@ -258,3 +260,57 @@ def test_the_workers_of_this_machine_count_in_what_is_asked_for(monkeypatch):
     for cluster in (None, "tcp://a:1", "local"):
         memory.require_memory(10**6, 3, 1000, "sharded", ShardedSettings(shards=8, cluster=cluster))
     assert asked[0] == asked[1] and asked[2] > asked[0] + min(8, os.cpu_count()) * memory._WORKER
+
+
+def test_what_would_fit_is_said(monkeypatch):
+    def refusal(name: str, settings) -> str:
+        with pytest.raises(MemoryLimitError) as refused:
+            memory.require_memory(100_000_000, 3, 1000, name, settings)
+        return str(refused.value)
+
+    monkeypatch.setattr(engine_memory, "available_bytes", lambda: 6 << 30)
+    said = refusal("guided", GuidedSettings())
+    share = float(said.split("take ")[1].split(" %")[0]) / 100
+    assert 0 < share < 1
+    memory.require_memory(int(share * 100_000_000), 3, 1000, "guided", GuidedSettings())
+    shards = int(refusal("sharded", ShardedSettings(shards=2)).split("--shards ")[1].split(")")[0])
+    memory.require_memory(100_000_000, 3, 1000, "sharded", ShardedSettings(shards=shards))
+    local = refusal("sharded", ShardedSettings(shards=shards, cluster="local"))
+    assert "without --cluster" in local
+
+
+def test_a_disk_that_is_full_while_shards_are_handed_out_leaves_none_on_workers(cluster, tmp_path):
+    def shards():
+        yield next(solver._shards(INDEX, costs_of(INDEX), np.array([0, 3, INDEX.n_documents]), Watch()))
+        raise OSError(28, "No space left on device")
+
+    with distributed.Client(cluster, set_as_default=False) as client:
+        with pytest.raises(OSError, match="No space left"):
+            OnCluster(client, shards(), tmp_path)
+        assert not any(client.run(lambda: len(on_worker._held)).values())
+
+
+INTERRUPTED = """
+import signal, sys
+from cflengine.engine.cluster import connected
+signal.signal(signal.SIGINT, lambda *_: print("interrupted", flush=True))
+with connected("local") as client:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(client.submit(lambda: 7).result(timeout=20), flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes are POSIX's")
+def test_a_terminals_interrupt_ends_no_worker_of_this_machine():
+    """It goes to the whole group of processes; the workers have the answers."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, start_new_session=True,
+    )  # fmt: skip
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.stdout.readline() == "interrupted\n"
+    time.sleep(0.5)
+    said, wrong = process.communicate("\n", timeout=60)
+    assert said == "7\n" and process.returncode == 0, wrong
