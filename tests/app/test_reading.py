@@ -78,6 +78,20 @@ def test_html_is_named_and_taken_out_at_a_press(open_app):
     assert "map(without_html)" in sklearn_lines(loaded)
 
 
+def test_another_encoding_can_be_chosen(open_app):
+    """Of a text too short to tell its language from others in the same alphabet's place."""
+    rows = "text,label\n" + "".join(f"привет пиво {k},a\n" for k in range(8))
+    app = upload(open_app(), "beer.csv", rows.encode("koi8-r"))
+    (box,) = [box for box in app.selectbox if box.label == "Encoding"]
+    sound(box.set_value("koi8-r").run())
+    press(app, "Use this corpus")
+    loaded = corpora.recall(app.session_state["corpus_id"])
+    assert loaded.corpus.texts[0] == "привет пиво 0" and loaded.options["encoding"] == "koi8-r"
+    assert "--encoding=koi8-r" in command_line("compress", loaded, {}, "run").split()
+    (box,) = [box for box in app.selectbox if box.label == "Encoding"]
+    assert box.value == "koi8-r"
+
+
 def test_two_tabs_with_the_address_of_one_reading(open_app, slow):
     app = begin(open_app())
     other = open_app(reading=in_address(app, "reading"))

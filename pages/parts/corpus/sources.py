@@ -22,6 +22,10 @@ from pages.parts.shared.state import PATH, active_jobs, choose_corpus, current_c
 from pages.parts.shared.views import shortened
 from pages.parts.shared.words import plain
 
+ENCODINGS = (
+    "utf-8", "utf-16", "cp1252", "latin-1", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256",
+    "big5", "gb18030", "shift_jis", "euc_jp", "euc_kr",
+)  # fmt: skip
 FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), a ZIP of .txt files, or a project file"
 
 
@@ -132,7 +136,7 @@ def _read(file: dict[str, Any]) -> None:
     try:
         preview = preview_corpus(file["path"], name=file["name"])
     except CorpusError as error:
-        state.reading_error = str(error)
+        state.update(reading_error=str(error), opened=None)  # it is not read in any other way either
         return
     options: dict[str, Any] = {}
     if _has_columns(preview):
@@ -176,8 +180,8 @@ def _reread() -> None:
     if state.get("ask_column"):
         st.info(f"Which column of {plain(file['name'])} holds the text?")
         _mapping(file)
-    elif not state.get("reading_error"):
-        with st.expander(f"Read {plain(file['name'])} otherwise", key="reread"):
+    else:
+        with st.expander(f"Read {plain(file['name'])} otherwise", bool(state.get("reading_error")), key="reread"):
             _mapping(file)
 
 
@@ -197,14 +201,22 @@ def _mapping(file: dict[str, Any]) -> None:
     name, by_paragraph = file["name"], False
     if ".txt" in name.lower():
         by_paragraph = st.toggle("A document is a paragraph (set off by blank lines), not a line")
-    documents = "paragraph" if by_paragraph else "line"
+    now = current_corpus()
+    before = now.options if file["source"] == now.source else {}
+    options: dict[str, Any] = {"documents": "paragraph" if by_paragraph else "line"}
+    if ".parquet" not in name.lower():
+        known = [None, *dict.fromkeys([*ENCODINGS, before.get("encoding") or "utf-8"])]
+        options["encoding"] = st.selectbox(
+            "Encoding", known, known.index(before.get("encoding")), width=280, key=f"encoding_{name}",
+            format_func=lambda one: one or f"as it was found ({now.corpus.report.encoding or 'UTF-8'})"
+            if before else one or "as it is found",
+            help="Where letters look wrong below, another one may be right.",
+        )  # fmt: skip
     try:
-        preview = preview_corpus(file["path"], name=name, documents=documents)
+        preview = preview_corpus(file["path"], name=name, **options)
     except CorpusError as error:
         st.error(plain(str(error)))
         return
-    options: dict[str, Any] = {"documents": documents}
-    now = current_corpus()
     left, middle, right = st.columns(3)
     if _has_columns(preview):
         columns = list(preview.columns)
@@ -217,7 +229,7 @@ def _mapping(file: dict[str, Any]) -> None:
     limit = right.number_input("Read at most so many documents (0: all)", 0, None, 0)
     options["limit"] = limit or None
     options["strip_html"] = st.toggle(
-        "Take HTML out of the texts", file["source"] == now.source and bool(now.options.get("strip_html")),
+        "Take HTML out of the texts", bool(before.get("strip_html")),
         help="Tags such as <br />, comments, and references such as &amp;amp; for what they stand for.",
     )  # fmt: skip
     st.dataframe(
