@@ -205,13 +205,13 @@ def _mapping(file: dict[str, Any]) -> None:
     before = now.options if file["source"] == now.source else {}
     options: dict[str, Any] = {"documents": "paragraph" if by_paragraph else "line"}
     if ".parquet" not in name.lower():
-        known = [None, *dict.fromkeys([*ENCODINGS, before.get("encoding") or "utf-8"])]
+        chosen = before.get("encoding") or ""
+        known = list(dict.fromkeys(["", *ENCODINGS, chosen or "utf-8"]))
+        found = f"as it was found ({now.corpus.report.encoding or 'UTF-8'})" if before else "as it is found"
         options["encoding"] = st.selectbox(
-            "Encoding", known, known.index(before.get("encoding")), width=280, key=f"encoding_{name}",
-            format_func=lambda one: one or f"as it was found ({now.corpus.report.encoding or 'UTF-8'})"
-            if before else one or "as it is found",
-            help="Where letters look wrong below, another one may be right.",
-        )  # fmt: skip
+            "Encoding", known, known.index(chosen), format_func=lambda one: one or found, width=280,
+            key=f"encoding_{name}", help="Where letters look wrong below, another one may be right.",
+        ) or None  # fmt: skip
     try:
         preview = preview_corpus(file["path"], name=name, **options)
     except CorpusError as error:
