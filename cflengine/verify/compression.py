@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import csv
 import io
+from array import array
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -40,6 +42,7 @@ from cflengine.verify.findings import (
     Finding,
     check_table,
     check_trace,
+    each_row,
     proof_array,
     read_proof,
     require,
@@ -51,6 +54,8 @@ from cflengine.verify.findings import (
     with_progress,
 )
 
+_ROWS = 10_000  # of documents.csv at a time
+
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check the run in ``folder``; ``corpus``: the input, read as the report says. Raises FalseResult."""
@@ -60,8 +65,8 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     parts = _cut(report, table, whole=_ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
-    rows = _check_documents(folder, table, corpus, pointers, cost, is_whole=report.get("gap_lies_in") is not None)
-    _check_where(rows, report, finding, cost)
+    gap = _check_documents(folder, table, corpus, pointers, cost, is_whole=report.get("gap_lies_in") is not None)
+    _check_where(gap, report, finding, cost)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
 
@@ -240,30 +245,39 @@ def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any])
 def _check_documents(
     folder: Path, table: TokenTable, corpus: Any, pointers: Pointers | None = None, cost: np.ndarray | None = None,
     *, is_whole: bool = True,
-) -> list[dict[str, str]]:  # fmt: skip
-    """documents.csv, whose rows are the answer, has every document's tokens, its record and what else stands there of
-    it, and, of one solution, its pointers and cost. is_whole: whether no column may be missing, as may be of an older
-    version."""
-    documents, sizes = rows_of(folder / "documents.csv"), np.diff(table.doc_ptr)
-    records = pd.DataFrame({"row": corpus.rows})
-    beside = pd.concat([records, corpus.metadata.add_prefix("meta_").reset_index(drop=True)], axis=1)
-    with long_fields():
-        given = list(csv.DictReader(io.StringIO(frame_csv(beside).decode("utf-8"), newline="")))
+) -> np.ndarray:  # fmt: skip
+    """documents.csv has every document's tokens, its record and what else stands there of it, and, of one solution, its
+    pointers and cost; the answer is its column of gaps, float64 (N,), none where it has none. is_whole: whether no
+    column may be missing, as may be of an older version."""
+    sizes, gaps = np.diff(table.doc_ptr), array("d")
     columns = {"document", "tokens", *(() if pointers is None else ("pointers",))}
     own = ("cost", "gap") if cost is not None else ()
     other = "documents.csv has other columns than the run writes."
     used = None if pointers is None else np.bincount(pointers.document, minlength=table.n_documents)
-    require(len(documents) == table.n_documents, "documents.csv has another number of rows than there are documents.")
-    for d, row in enumerate(documents):
-        some = row.keys() >= columns and row.keys() <= {*columns, *own, *given[d]}
-        require(some and (not is_whole or len(row) == len(columns) + len(own) + len(given[d])), other)
+    for d, (row, given) in enumerate(zip_longest(each_row(folder / "documents.csv"), _rows_beside(corpus))):
+        both = row is not None and given is not None
+        require(both, "documents.csv has another number of rows than there are documents.")
+        some = row.keys() >= columns and row.keys() <= {*columns, *own, *given}
+        require(some and (not is_whole or len(row) == len(columns) + len(own) + len(given)), other)
         same = int(row["tokens"]) == sizes[d] and int(row["document"]) == d
-        same = same and all(_is_cell(name, row[name], value) for name, value in given[d].items() if name in row)
+        same = same and all(_is_cell(name, row[name], value) for name, value in given.items() if name in row)
         same = same and (used is None or int(row["pointers"]) == used[d])
         if cost is not None and "cost" in row:
             same = same and abs(float(row["cost"]) - cost[d]) <= 1e-9 * max(1.0, cost[d])
         require(same, f"documents.csv is wrong about document {d}.")
-    return documents
+        if "gap" in row:
+            gaps.append(float(row["gap"]))
+    return np.array(gaps)
+
+
+def _rows_beside(corpus: Any) -> Iterator[dict[str, str]]:
+    """What the input says of each document beside its text, as cells of documents.csv."""
+    for first in range(0, len(corpus.rows), _ROWS):
+        records = pd.DataFrame({"row": corpus.rows[first : first + _ROWS]})
+        others = corpus.metadata.iloc[first : first + _ROWS].add_prefix("meta_").reset_index(drop=True)
+        text = frame_csv(pd.concat([records, others], axis=1)).decode("utf-8")
+        with long_fields():
+            yield from csv.DictReader(io.StringIO(text, newline=""))
 
 
 def _is_cell(name: str, said: str, found: str) -> bool:
@@ -273,14 +287,14 @@ def _is_cell(name: str, said: str, found: str) -> bool:
     return said == found or moved
 
 
-def _check_where(rows: list[dict[str, str]], report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
+def _check_where(gap: np.ndarray, report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
     """The gap, charged to documents, is all that lies between objective and bound; what the report says of it is of
-    these rows."""
+    these documents. gap: float64 (N,), or none."""
     said: Any = report.get("gap_lies_in")
-    if said is None and not any("gap" in row for row in rows):  # of an older version, which says nothing of it
+    if said is None and not len(gap):  # of an older version, which says nothing of it
         return
     require(isinstance(said, dict), "the report does not say where the gap lies.")
-    gap = np.array([float(row["gap"]) for row in rows])
+    require(len(gap) == len(cost), "documents.csv does not say where the gap lies.")
     allowed = 1e-8 * max(finding.objective, 1.0)
     open_ = finding.objective - finding.lower_bound
     require(abs(gap.sum() - open_) <= allowed, "the gaps of documents.csv do not add up to the gap.")

@@ -110,9 +110,14 @@ def require_gap_of(said: Any, found: float, who: str = "the report says") -> Non
 
 def rows_of(path: Path) -> list[dict[str, str]]:
     """The rows of a CSV file. Raises FalseResult where it cannot be read."""
+    return list(each_row(path))
+
+
+def each_row(path: Path) -> Iterator[dict[str, str]]:
+    """The same one by one, for files of a row a document."""
     try:
         with path.open(encoding="utf-8", newline="") as file, long_fields():
-            return list(csv.DictReader(file))
+            yield from csv.DictReader(file)
     except (OSError, ValueError, csv.Error) as error:
         raise FalseResult(f"'{path}' cannot be read: {error}.") from error
 
