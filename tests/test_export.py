@@ -234,3 +234,24 @@ def test_words_that_are_called_like_other_columns_get_names_of_their_own():
     feature_files.write_wide_parquet(matrix, ["document", "id", "id"], file, documents=pd.DataFrame({"id": ["a"]}))
     frame = pd.read_parquet(io.BytesIO(file.getvalue()))
     assert len(set(frame)) == 5 and frame["document"].tolist() == [0]
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 3, 50])
+def test_a_table_in_blocks_is_the_table(n_rows):
+    """Also where some rows of a column of mixed kinds look like another kind by themselves."""
+    frame = pd.DataFrame(
+        {
+            "mixed": pd.Series([1, None, 2.5, "=x", True, "a\nb"], dtype=object),
+            "numbers": [1, 2, 3, 4, 5, 6],
+            "gaps": [1.0, None, 3.25, 4.0, None, 6.0],
+            "words": ["a", None, "'q", "-1", 'say "x"', ""],
+            "days": pd.to_datetime(["2024-01-31", None, "2024-02-01", "2024-02-02", None, "2024-02-03"]),
+            "times": pd.to_datetime(
+                ["2024-01-31", None, "2024-02-01", "2024-02-02", None, "2024-02-03 15:01"], format="mixed"
+            ),
+        }
+    )
+    for some in (frame, frame.drop(columns=["days", "times"])):
+        assert b"".join(files.csv_blocks(some, n_rows)) == files.frame_csv(some)
+    assert files.frame_csv(frame).startswith(b'"mixed","numbers"') and b"\n1,1,1.0," in files.frame_csv(frame)
+    assert b"".join(files.csv_blocks(frame.head(0), n_rows)) == files.frame_csv(frame.head(0)) != b""

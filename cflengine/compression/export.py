@@ -14,7 +14,7 @@ from scipy import sparse
 
 from cflengine.compression.codebook import Encoding
 from cflengine.compression.model.branching import to_arrays
-from cflengine.engine.files import frame_csv, write_arrays, write_report
+from cflengine.engine.files import csv_blocks, frame_csv, write_arrays, write_report
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.linear.persistence import save_model
 from cflengine.text.tokens import printable
@@ -70,7 +70,8 @@ def write_run(
     with open(folder / "features.csv", "wb") as file:
         write_long_csv(features, names, file)
     _write_model(folder, model, features, report)
-    (folder / "documents.csv").write_bytes(frame_csv(documents))
+    with open(folder / "documents.csv", "wb") as file:
+        file.writelines(csv_blocks(documents))
     model.result_.trace.to_csv(folder / "trace.csv", index=False)
     write_report(folder, report)
 
@@ -113,7 +114,8 @@ def write_path(folder: str | Path, path: Any, documents: pd.DataFrame, report: d
     """
     folder = Path(folder)
     path.frame.to_csv(folder / "path.csv", index=False)
-    (folder / "documents.csv").write_bytes(frame_csv(documents))
+    with open(folder / "documents.csv", "wb") as file:
+        file.writelines(csv_blocks(documents))
     points = []
     for point, lam, name in zip(report["points"], path.lams, lam_folders(path.lams), strict=True):
         model = path.model(lam)

@@ -65,7 +65,9 @@ def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
     safe = frame.copy()
     for name in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_datetime64_any_dtype(safe[name]):
-            safe[name] = safe[name].map(lambda cell: defuse_cell(cell) if isinstance(cell, str) else cell)
+            cells = [defuse_cell(cell) if isinstance(cell, str) else cell for cell in safe[name]]
+            # object: what is guessed of some rows, as that [1, None] are fractions, is not what is guessed of all
+            safe[name] = pd.Series(cells, index=safe.index, dtype=object)
     safe.columns = [defuse_cell(str(name)) for name in safe.columns]
     return safe
 
@@ -83,8 +85,18 @@ def frame_csv(frame: pd.DataFrame) -> bytes:
     bytes
         The file.
     """
-    text = defuse_frame(frame).to_csv(index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    return text.encode("utf-8", "replace")
+    return b"".join(csv_blocks(frame, max(len(frame), 1)))
+
+
+def csv_blocks(frame: pd.DataFrame, n_rows: int = 20_000) -> Iterator[bytes]:
+    """The same in blocks of rows, for frames of a row a document, whose file would take as much memory again; with
+    dates in one, since pandas looks at all of a column to see whether they have times of day."""
+    if any(pd.api.types.is_datetime64_any_dtype(kind) for kind in frame.dtypes):
+        n_rows = max(len(frame), 1)
+    for first in range(0, max(len(frame), 1), n_rows):
+        block = defuse_frame(frame.iloc[first : first + n_rows])
+        text = block.to_csv(index=False, header=not first, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+        yield text.encode("utf-8", "replace")
 
 
 def sparse_arrays(name: str, matrix: Any) -> dict[str, np.ndarray]:

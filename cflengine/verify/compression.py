@@ -29,7 +29,7 @@ from cflengine.compression.model.branching import Branching, from_arrays
 from cflengine.compression.model.lifting import Lifted, lift_parts
 from cflengine.compression.model.parts import PartsCertificate, part_facts
 from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
-from cflengine.engine.files import arrow_file, defuse_cell, frame_csv
+from cflengine.engine.files import arrow_file, csv_blocks, defuse_cell
 from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, plain_tokens
@@ -53,8 +53,6 @@ from cflengine.verify.findings import (
     sound,
     with_progress,
 )
-
-_ROWS = 10_000  # of documents.csv at a time
 
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -272,12 +270,11 @@ def _check_documents(
 
 def _rows_beside(corpus: Any) -> Iterator[dict[str, str]]:
     """What the input says of each document beside its text, as cells of documents.csv."""
-    for first in range(0, len(corpus.rows), _ROWS):
-        records = pd.DataFrame({"row": corpus.rows[first : first + _ROWS]})
-        others = corpus.metadata.iloc[first : first + _ROWS].add_prefix("meta_").reset_index(drop=True)
-        text = frame_csv(pd.concat([records, others], axis=1)).decode("utf-8")
-        with long_fields():
-            yield from csv.DictReader(io.StringIO(text, newline=""))
+    records = pd.DataFrame({"row": corpus.rows})
+    beside = pd.concat([records, corpus.metadata.add_prefix("meta_").reset_index(drop=True)], axis=1)
+    blocks = (io.StringIO(block.decode("utf-8"), newline="") for block in csv_blocks(beside))
+    with long_fields():
+        yield from csv.DictReader(line for block in blocks for line in block)
 
 
 def _is_cell(name: str, said: str, found: str) -> bool:
