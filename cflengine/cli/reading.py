@@ -49,9 +49,11 @@ def _advice(arguments: argparse.Namespace, corpus: Any) -> Iterator[str]:
 
     if getattr(arguments, "token_pattern", "") is None and has_unlike_script(corpus.texts):
         yield _CUT_BETTER
+    if arguments.strip_html:
+        return
     first = corpus.texts[:_LOOKED_AT]
     found, example = html_in(first)
-    if not arguments.strip_html and len(found) > len(first) // 50:
+    if len(found) > len(first) // 50:
         share = f"{len(found):,} of {len(first):,} documents looked at"
         yield f"{share} hold HTML ({printable(example)}): --strip-html takes it out"
 

@@ -101,7 +101,7 @@ def read_checkpoint(path: Path, digest: str) -> Known | None:
     try:
         with np.load(path, allow_pickle=False) as arrays:
             found, cover, alpha = str(arrays["digest"]), arrays["cover"], arrays["alpha"]
-    except NPZ_DAMAGE:
+    except (OSError, *NPZ_DAMAGE):
         return None
     if found != digest:
         raise InputError(f"{path} is of another corpus, another K or other tokens: leave out --resume to begin anew.")

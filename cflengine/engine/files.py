@@ -24,7 +24,7 @@ import pandas as pd
 import pyarrow as pa
 
 #: what numpy raises of an .npz file that is damaged, or none
-NPZ_DAMAGE = (OSError, ValueError, KeyError, EOFError, BadZipFile, DeflateError, NotImplementedError, RuntimeError)
+NPZ_DAMAGE = (ValueError, KeyError, EOFError, BadZipFile, DeflateError, RuntimeError)
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "'")
 
 

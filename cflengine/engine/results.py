@@ -11,15 +11,13 @@ from functools import cache, cached_property
 from inspect import isfunction
 from pathlib import Path
 from typing import Any, Self
-from zipfile import BadZipFile
-from zlib import error as DeflateError
 
 import numpy as np
 import pandas as pd
 
 from cflengine._version import __version__
 from cflengine.engine.checks import InputError
-from cflengine.engine.files import finite, replaced
+from cflengine.engine.files import NPZ_DAMAGE, finite, replaced
 from cflengine.engine.progress import IterationStats, TerminationReason, trace_frame
 
 RESULT, ARRAYS, TRACE = "result.json", "arrays.npz", "trace.csv"
@@ -95,7 +93,7 @@ class Result:
                 raise InputError(f"it is a {facts['kind']}, not a {cls.__name__}")
             values = cls._from_facts(facts) | cls._from_arrays(vectors) | {"events": pd.read_csv(folder / TRACE)}
             return cls(**values)
-        except (KeyError, TypeError, ValueError, EOFError, BadZipFile, DeflateError) as error:
+        except (TypeError, *NPZ_DAMAGE) as error:
             raise InputError(f"{folder} does not hold a saved result: {error}.") from error
 
     @classmethod

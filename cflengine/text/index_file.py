@@ -63,7 +63,7 @@ class IndexFile:
             pass
         except InputError:
             raise
-        except NPZ_DAMAGE as error:
+        except (OSError, *NPZ_DAMAGE) as error:
             self.say(f"{self.path} is damaged ({error}): the corpus is indexed again")
         return self.make(tokens, doc_ptr, max_gram, **how)
 

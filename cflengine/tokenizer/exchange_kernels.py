@@ -27,13 +27,19 @@ def prefix_minima(gram_of, present, a, n, prefix):
 
 
 @kernel
+def longest_row(ptr):
+    """int32, for prefix minima of the longest word; not filled."""
+    longest = np.int64(0)
+    for w in range(ptr.shape[0] - 1):
+        longest = max(longest, ptr[w + 1] - ptr[w])
+    return np.empty(longest + 1, np.int32)
+
+
+@kernel
 def shortest_prices(gram_of, present, ptr, counts, alpha):
     """alpha[j] = n_w (R(j + 1) − R(j)): of a word together as much as its fewest pieces cost, of no piece that is there
     more than its pointer."""
-    longest = np.int64(0)
-    for w in range(counts.shape[0]):
-        longest = max(longest, ptr[w + 1] - ptr[w])
-    prefix = np.empty(longest + 1, np.int32)
+    prefix = longest_row(ptr)
     for w in range(counts.shape[0]):
         a, n = ptr[w], ptr[w + 1] - ptr[w]
         prefix_minima(gram_of, present, a, n, prefix)
@@ -155,10 +161,7 @@ def cover_words(gram_of, present, ptr, counts, cover, uses):
     cover[:] = 0
     uses[:] = 0
     total = np.int64(0)
-    longest = np.int64(0)
-    for w in range(counts.shape[0]):
-        longest = max(longest, ptr[w + 1] - ptr[w])
-    prefix = np.empty(longest + 1, np.int32)
+    prefix = longest_row(ptr)
     for w in range(counts.shape[0]):
         a, i = ptr[w], ptr[w + 1] - ptr[w]
         total += counts[w] * prefix_minima(gram_of, present, a, i, prefix)

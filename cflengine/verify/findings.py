@@ -176,7 +176,7 @@ def read_proof(folder: Path) -> dict[str, np.ndarray]:
             raise OSError("it is no npz file")
         with np.load(folder / PROOF, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
-    except NPZ_DAMAGE as error:
+    except (OSError, *NPZ_DAMAGE) as error:
         raise FalseResult(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 

@@ -21,7 +21,7 @@ _ROLES = {
 
 def draw_check(loaded: LoadedCorpus) -> None:
     """What was found, one sentence each; nothing is said of what is as it should be."""
-    known = "check" in loaded.__dict__ or loaded.table.n_tokens <= MOST_TOKENS
+    known = loaded.is_checked or loaded.table.n_tokens <= MOST_TOKENS
     if not known and not st.button("Look for repeated documents", key="check_now"):
         return
     st.markdown("\n".join(f"- {sentence}" for sentence in sentences(loaded.check, loaded)))
@@ -29,7 +29,7 @@ def draw_check(loaded: LoadedCorpus) -> None:
 
 def draw_roles(loaded: LoadedCorpus) -> None:
     """What the other columns may be for, folded away."""
-    if "check" not in loaded.__dict__:
+    if not loaded.is_checked:
         return
     check = loaded.check
     if check.roles:

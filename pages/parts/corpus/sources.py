@@ -188,7 +188,7 @@ def _reread() -> None:
 def offer_without_html(loaded: LoadedCorpus) -> None:
     """A button where the file that was read can be read again, without the HTML in it."""
     file = st.session_state.get("opened")
-    if file is None or file["source"] != loaded.source or "check" not in loaded.__dict__:
+    if file is None or file["source"] != loaded.source or not loaded.is_checked:
         return
     offered = has_much_html(loaded.check, loaded) and not loaded.options.get("strip_html")
     if offered and st.button("Take the HTML out", key="strip_html", help="Tags, and references such as &amp;amp;."):

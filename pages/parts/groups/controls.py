@@ -11,7 +11,7 @@ from cflengine.loglinear import CLUSTERINGS
 from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns, own_split
+from pages.parts.shared.labels import current_label_columns, usual_test
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
@@ -87,8 +87,7 @@ def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
 
     def usual() -> WeightsChoice:
         column = next(iter(columns))
-        metadata = current_corpus().corpus.metadata
-        return WeightsChoice(column, columns[column][0], test=own_split(metadata, column) or 0.2)
+        return WeightsChoice(column, columns[column][0], test=usual_test(column))
 
     return session_choice("weights", WEIGHTS, lambda one: one.name in columns.get(one.column, []), usual)
 

@@ -15,7 +15,7 @@ from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import label_columns, own_split
+from pages.parts.shared.labels import label_columns, usual_test
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
@@ -214,8 +214,7 @@ def _choice(columns: dict[str, bool]) -> LossChoice:
 
     def usual() -> LossChoice:
         column = next(iter(columns))
-        metadata = current_corpus().corpus.metadata
-        return LossChoice(column, columns[column], _usual(columns[column]), test=own_split(metadata, column) or 0.2)
+        return LossChoice(column, columns[column], _usual(columns[column]), test=usual_test(column))
 
     return session_choice("loss", LOSS, lambda one: columns.get(one.column) == one.numbers, usual)
 

@@ -63,6 +63,11 @@ class LoadedCorpus:
         """What a look at texts, tokens and columns finds."""
         return check_corpus(self.corpus, self.table)
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether :attr:`check` is there, which takes a while to make."""
+        return "check" in self.__dict__
+
     @cached_property
     def suggested(self) -> str:
         """The preset of tokens that suits the texts."""

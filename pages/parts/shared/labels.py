@@ -42,6 +42,11 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, li
     return {column: found[column] for column in sorted(found, key=unlikely)}
 
 
+def usual_test(label: str) -> float | str:
+    """The test set of a model of this column before another is chosen: what the corpus sets apart, or a fifth."""
+    return own_split(current_corpus().corpus.metadata, label) or 0.2
+
+
 def own_split(metadata: pd.DataFrame, label: str) -> str | None:
     """The test set that the corpus brings along, as ``COLUMN=VALUE``; label: the column to learn, which cannot be that
     one."""

@@ -11,7 +11,7 @@ from cflengine.sentence_lasso import GROUP_WEIGHTS, warm_up
 from cflengine.text import UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns, documents_beside, own_split
+from pages.parts.shared.labels import current_label_columns, documents_beside, own_split, usual_test
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
@@ -54,8 +54,7 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
 
     def usual() -> Wanted:
         column = next(iter(columns))
-        metadata = current_corpus().corpus.metadata
-        return Wanted(column, _usual(columns[column]), test=own_split(metadata, column) or 0.2)
+        return Wanted(column, _usual(columns[column]), test=usual_test(column))
 
     return session_choice("telling", TELLING, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
 
