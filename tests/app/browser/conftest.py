@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from browsing import CHROMIUM, FLAGS, ROOT, served
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 #: Every icon that the tab is given: Chromium without a window fetches none, so that no request would tell.
 ICONS = """window.icons = []; new MutationObserver(() => {
@@ -46,7 +47,7 @@ class Watch:
 
     def attach(self, page) -> None:
         page.on("request", self._request)
-        page.on("websocket", lambda socket: self.hosts.add(urlsplit(socket.url).netloc))
+        page.on("websocket", self._socket)
         page.on("response", self._response)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
@@ -55,6 +56,16 @@ class Watch:
     def _request(self, request) -> None:
         self.hosts.add(urlsplit(request.url).netloc)
         self.streams += "/cfl/trace/" in request.url
+
+    def _socket(self, socket) -> None:
+        self.hosts.add(urlsplit(socket.url).netloc)
+        socket.on("framereceived", self._frame)
+
+    def _frame(self, payload: bytes | str) -> None:
+        """A message may not stand for one that the browser was sent earlier: where it was dropped meanwhile, as happens
+        when reruns follow each other, the page ends with an error."""
+        if len(payload) < 1_000 and ForwardMsg.FromString(payload).HasField("ref_hash"):
+            self.complaints.append("a message refers to one that the browser may have dropped")
 
     def _response(self, response) -> None:
         if response.status >= 400:
