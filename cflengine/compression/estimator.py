@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -14,26 +13,24 @@ from sklearn.base import clone
 
 from cflengine.compression import saved
 from cflengine.compression.checkpoint import Known, check_known
-from cflengine.compression.counting import check_counting
+from cflengine.compression.cutting import Cutter, cutter_of, of_subwords
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.compression.fitted import FittedFeatures
 from cflengine.compression.model.corpus import DictionaryCost, PreparedCorpus, dictionary_costs
-from cflengine.compression.model.problem import StorageCosts, check_lam
+from cflengine.compression.model.problem import StorageCosts
 from cflengine.compression.model.result import CompressionResult
+from cflengine.compression.parameters import check_parameters
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.lambda_path import solve_path
 from cflengine.compression.solvers.memory import require_memory
 from cflengine.compression.solvers.registry import SOLVERS, Settings
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError
 from cflengine.engine.estimators import clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Watch
-from cflengine.linear.weighting import check_weighting
 from cflengine.text.kgrams import Indexer, index_kgrams
 from cflengine.text.stored import as_documents
-from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer, TokenTable
-
-MAX_WORDS = 8  # of a K-gram; files of models and paths have covers of a byte a token
+from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, TokenTable
 
 
 class CompressiveFeatures(FittedFeatures):
@@ -51,13 +48,15 @@ class CompressiveFeatures(FittedFeatures):
     max_gram : int, default: 3
         K, the longest K-gram in words, 1 to 8.
     solver : str, default: 'guided'
-        "guided" (default), nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay", the
-        homotopy and then the guided solver from its solution; "sharded", guided in parts that wait on disk, for corpora
-        that do not fit into memory; "exact", by HiGHS, for small corpora.
+        "guided", nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay", the homotopy
+        and then the guided solver; "sharded", guided in parts that wait on disk; "exact", HiGHS, for small corpora.
+    tokens : str or SubwordTokenizer, default: 'words'
+        "words", by ``token_pattern``; or a :class:`~cflengine.SubwordTokenizer`, a copy of which ``fit`` trains on its
+        documents ("subword" for one with its defaults; in scikit-learn's FrozenEstimator it is used as it is).
     token_pattern : str, default: '\\w+|[^\\w\\s]'
         Regular expression; every match is a token.
     lowercase : bool, default: True
-        lower-case tokens (offsets still point into the original text).
+        lower-case tokens (offsets still point into the original text). As the pattern, of words alone.
     sentence_borders : bool, default: False
         Whether K-grams stay within sentences, found by sentencex; blank lines always end one.
     weighting : str, default: 'count'
@@ -72,9 +71,8 @@ class CompressiveFeatures(FittedFeatures):
         Callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve, and the best
         solution so far, with its certificate, is kept.
     random_state : int or np.random.RandomState or None, default: 0
-        Whole number, None or numpy's RandomState: the seed of what the guided solver draws, where ``settings`` are None
-        (else theirs holds). The same number gives the same bytes; None draws one, and ``result_.settings`` tells which.
-        The other solvers draw nothing.
+        Whole number, None (any) or numpy's RandomState: the seed of what the guided solver draws where ``settings`` are
+        None; ``result_.settings`` have it. The same number gives the same bytes. Other solvers draw nothing.
     n_threads : int or None, default: None
         Threads of the compiled kernels; None for all cores. The result does not depend on it.
     pointer_cost : ndarray or None, default: None
@@ -122,6 +120,7 @@ class CompressiveFeatures(FittedFeatures):
         max_gram: int = 3,
         solver: str = "guided",
         *,
+        tokens: str | Any = "words",
         token_pattern: str = DEFAULT_TOKEN_PATTERN,
         lowercase: bool = True,
         sentence_borders: bool = False,
@@ -141,6 +140,7 @@ class CompressiveFeatures(FittedFeatures):
         self.lam = lam
         self.max_gram = max_gram
         self.solver = solver
+        self.tokens = tokens
         self.token_pattern = token_pattern
         self.lowercase = lowercase
         self.sentence_borders = sentence_borders
@@ -177,8 +177,8 @@ class CompressiveFeatures(FittedFeatures):
         ValueError for wrong settings, or documents without a token; TypeError for documents that are no strings;
         MemoryLimitError, before any work, for a corpus that does not fit.
         """
-        self._check_settings()
-        return self.fit_tokens(self.tokenize(X))
+        table, cutter = self._cut(X)
+        return self.fit_tokens(table, cutter=cutter)
 
     def tokenize(self, X: Iterable[str] | TokenTable, watch: Watch | None = None) -> TokenTable:
         """Documents as tokens, as ``fit`` cuts them.
@@ -195,12 +195,25 @@ class CompressiveFeatures(FittedFeatures):
         TokenTable
             The tokens.
         """
+        return self._cut(X, watch)[0]
+
+    def _cut(self, X: Iterable[str] | TokenTable, watch: Watch | None = None) -> tuple[TokenTable, Cutter | None]:
+        """Documents as tokens, and what cut them: None where they are tokens."""
+        self._check_settings()
         if isinstance(X, TokenTable):
-            return X
-        return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)(as_documents(X), watch)
+            return X, None
+        texts = as_documents(X)
+        cutter = cutter_of(self, texts)
+        return cutter(texts, watch), cutter
 
     def fit_tokens(
-        self, table: TokenTable, known: Known | None = None, watch: Watch | None = None, indexer: Indexer = index_kgrams
+        self,
+        table: TokenTable,
+        known: Known | None = None,
+        watch: Watch | None = None,
+        indexer: Indexer = index_kgrams,
+        *,
+        cutter: Cutter | None = None,
     ) -> CompressiveFeatures:
         """``fit`` for documents already cut into tokens (by this pattern, if ``transform`` is to follow).
 
@@ -215,6 +228,8 @@ class CompressiveFeatures(FittedFeatures):
             Told how far what comes before the solver's first event is, and asked whether to go on.
         indexer : Callable, default: index_kgrams
             Takes the place of :func:`~cflengine.text.kgrams.index_kgrams`.
+        cutter : Callable or None, default: None
+            What cut the documents, and is to cut those of ``transform``; None for the pattern.
 
         Returns
         -------
@@ -226,7 +241,7 @@ class CompressiveFeatures(FittedFeatures):
         Stopped where ``watch`` says no; ValueError where what is known is no solution of these documents, or where the
         solver cannot begin from it.
         """
-        corpus = self.prepare(table, watch, indexer)
+        corpus = self.prepare(table, watch, indexer, cutter=cutter)
         solver = SOLVERS.find(self.solver)
         if known is not None and not solver.can("warm start"):
             raise InputError(f"the solver {self.solver!r} cannot begin from a solution that is known.")
@@ -267,15 +282,22 @@ class CompressiveFeatures(FittedFeatures):
             raise InputError(f"a path is the guided solver's; solver is {self.solver!r}.")
         if self.pointer_cost is not None:
             raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
-        self._check_settings()
-        corpus = self.prepare(self.tokenize(X))
+        table, cutter = self._cut(X)
+        corpus = self.prepare(table, cutter=cutter)
         settings = self.settings if isinstance(self.settings, GuidedSettings) else None
         points = solve_path(
             corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
         )
         return FeaturePath(clone(self), corpus, points)
 
-    def prepare(self, table: TokenTable, watch: Watch | None = None, indexer: Indexer = index_kgrams) -> PreparedCorpus:
+    def prepare(
+        self,
+        table: TokenTable,
+        watch: Watch | None = None,
+        indexer: Indexer = index_kgrams,
+        *,
+        cutter: Cutter | None = None,
+    ) -> PreparedCorpus:
         """Check and index a corpus, and price its K-grams: all that comes before the solver. Nothing is fitted.
 
         Parameters
@@ -285,6 +307,8 @@ class CompressiveFeatures(FittedFeatures):
         watch : Callable or None, default: None
             As for :meth:`fit_tokens`.
         indexer : Callable, default: index_kgrams
+            As for :meth:`fit_tokens`.
+        cutter : Callable or None, default: None
             As for :meth:`fit_tokens`.
 
         Returns
@@ -297,6 +321,8 @@ class CompressiveFeatures(FittedFeatures):
         ValueError for wrong settings, or no token; MemoryLimitError, before any work, for a corpus that does not fit.
         """
         self._check_settings()
+        if cutter is None and of_subwords(self):
+            raise InputError("tokens stand for subwords of documents: give the documents, or leave tokens at 'words'.")
         max_gram = int(self.max_gram)
         if table.n_tokens == 0:
             raise InputError(
@@ -308,7 +334,7 @@ class CompressiveFeatures(FittedFeatures):
         index = indexer(table.tokens, table.segment_ptr, max_gram, watch=watch, **place)
         stored = dictionary_costs(self.dictionary_cost, table, index)
         pointer_cost = None if self.pointer_cost is None else np.array(self.pointer_cost)
-        corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost)
+        corpus = PreparedCorpus(table, index, stored, pointer_cost, self.plain_cost, cutter)
         corpus.costs(float(self.lam))  # refuses costs that are none
         return corpus
 
@@ -360,21 +386,8 @@ class CompressiveFeatures(FittedFeatures):
         return saved.features_of(cls, header, arrays, name)
 
     def _check_settings(self) -> None:
-        check_lam(self.lam)
-        check_weighting(self.weighting)
-        check_counting(self.counting, self.temperature)
-        whole = isinstance(self.max_gram, Integral) and is_number(self.max_gram)
-        if not whole or not 1 <= self.max_gram <= MAX_WORDS:
-            raise InputError(f"max_gram must be a whole number from 1 to {MAX_WORDS}, not {self.max_gram!r}.")
+        check_parameters(self)
         self._solver_settings()
-        plain = self.plain_cost
-        if plain is not None and not (is_number(plain) and 0 <= plain < np.inf):
-            raise InputError(f"plain_cost must be a number of at least 0 or None, not {plain!r}.")
-        if plain is not None and (self.pointer_cost is not None or self.dictionary_cost != "words"):
-            raise InputError("plain_cost sets the costs of pointers and words: leave pointer_cost and dictionary_cost.")
-        literal = self.literal_cost
-        if literal is not None and not (is_number(literal) and 0 <= literal < np.inf):
-            raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")
 
     def _solver_settings(self) -> Settings:
         """The settings given, or the solver's own with this seed. ValueError for another solver's."""
@@ -384,10 +397,3 @@ class CompressiveFeatures(FittedFeatures):
 
     def __sklearn_clone__(self) -> CompressiveFeatures:
         return clone_sharing_listeners(self)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.string = True
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False
-        return tags

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
 from cflengine.compression.counting import count_occurrences, count_places, places_of
+from cflengine.compression.cutting import Cutter
 from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.model.problem import mean_pointer_cost
 from cflengine.compression.model.result import CompressionResult
@@ -51,7 +52,13 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     idf_: np.ndarray
     dictionary_: pd.DataFrame
     _codebook: Codebook
-    _tokenizer: Tokenizer
+    _tokenizer: Cutter
+
+    @property
+    def tokenizer_(self) -> Any:
+        """The fitted SubwordTokenizer that cuts documents; None where a pattern does."""
+        check_is_fitted(self, "grams_")
+        return getattr(self._tokenizer, "model", None)
 
     @property
     def table_(self) -> TokenTable:
@@ -219,15 +226,15 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             "idf_": inverse_document_frequency(counted, encoding.n_documents),
             "dictionary_": dictionary,
             "_codebook": Codebook(grams, by_length, literal),
-            **self._settled(),
+            **self._settled(corpus.cutter),
         }
 
-    def _settled(self) -> dict[str, Any]:
+    def _settled(self, cutter: Any = None) -> dict[str, Any]:
         """What a fit keeps of its parameters: how texts are cut, and all that is written with the model but for how
-        features are counted and weighted, which may be set anew."""
+        features are counted and weighted, which may be set anew. cutter: one that was learnt."""
         kept = parameters_of(self, without=_READ_LATER)
-        tokenizer = Tokenizer(kept["token_pattern"], kept["lowercase"], kept["sentence_borders"])
-        return {"_tokenizer": tokenizer, "_learnt_with": kept}
+        pattern = Tokenizer(kept["token_pattern"], kept["lowercase"], kept["sentence_borders"])
+        return {"_tokenizer": cutter or pattern, "_learnt_with": kept}
 
     def _output(self, features: sparse.csr_matrix, X: Any) -> sparse.csr_matrix | pd.DataFrame:
         # scikit-learn refuses to wrap a sparse matrix for pandas, so it is made a sparse frame here
@@ -235,3 +242,10 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             index = X.index if isinstance(X, pd.Series) else None
             return pd.DataFrame.sparse.from_spmatrix(features, index=index, columns=self.get_feature_names_out())
         return features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags

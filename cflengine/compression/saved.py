@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression.codebook import Codebook
+from cflengine.compression.cutting import cutter_from, cutter_parts
 from cflengine.compression.model.corpus import Gram
 from cflengine.compression.solvers.registry import SOLVERS
 from cflengine.engine.checks import InputError, is_number
@@ -31,12 +32,13 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
     if features.pointer_cost is not None:
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
     frame = features.dictionary_
+    cutter, arrays = cutter_parts(features)
     header = {
-        "parameters": written_parameters(features),
+        "parameters": written_parameters(features, without=("tokens",)),
         "grams": [list(gram) for gram in features.grams_],
         "gap": finite(features.duality_gap_),
     }
-    return header, {
+    return header | cutter, arrays | {
         "idf": features.idf_,
         "by_length": features._codebook.pointer_by_length,
         "literal": np.array([features._codebook.literal_cost]),
@@ -58,16 +60,17 @@ def features_of(
     require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
     require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)
     require(all(bool(np.isfinite(array).all()) for array in arrays.values()), name)
+    tokens, cutter = cutter_from(header, arrays, parameters.get("sentence_borders", False), name)
     require(arrays["literal"].shape == (1,) and (gap is None or is_number(gap)), name)
     try:
-        model = kind(**parameters)
+        model = kind(**parameters, tokens=tokens)
         model._check_settings()
         found = [tuple(gram) for gram in grams]
         require(arrays["by_length"].shape == (model.max_gram,), name)
         model._codebook = Codebook(found, arrays["by_length"], float(arrays["literal"][0]))
     except (ValueError, TypeError) as error:
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
-    model.__dict__.update(model._settled())
+    model.__dict__.update(model._settled(cutter))
     model.grams_, model.idf_ = found, arrays["idf"]
     model.duality_gap_ = np.inf if gap is None else gap
     model.dictionary_ = dictionary_frame(found, arrays["count"], arrays["documents"], arrays["cost"])

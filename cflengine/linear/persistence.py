@@ -149,12 +149,17 @@ def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name
         model = _transformer(str(kind), header, arrays, name)
     else:
         require(kind in ESTIMATORS, name)
-        module, _, found = ESTIMATORS[str(kind)].partition(":")
-        model = getattr(import_module(module), found).from_parts(header, arrays, name)
+        model = estimator_class(str(kind)).from_parts(header, arrays, name)
     if header.get("output") is not None:
         require(header["output"] in _OUTPUTS and hasattr(model, "set_output"), name)
         model.set_output(transform=header["output"])
     return model
+
+
+def estimator_class(kind: str) -> Any:
+    """The class of a kind of :data:`ESTIMATORS`, loaded now."""
+    module, _, name = ESTIMATORS[kind].partition(":")
+    return getattr(import_module(module), name)
 
 
 def _output_of(model: Any) -> str | None:

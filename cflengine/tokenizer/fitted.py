@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import SavedModel
 from cflengine.text import TokenTable
 from cflengine.text.stored import as_documents
+from cflengine.text.token_table import with_sentence_borders
 from cflengine.tokenizer.huggingface import UNKNOWN, byte_letters, byte_names, sentencepiece_vocab, tokenizer_json
 from cflengine.tokenizer.pieces import Pieces
 from cflengine.tokenizer.words import Cutting
@@ -136,13 +138,15 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             raw.append(self._raw[i])
         return b"".join(raw).decode("utf-8", "replace")
 
-    def table(self, texts: Iterable[str]) -> TokenTable:
+    def table(self, texts: Iterable[str], *, sentence_borders: bool = False) -> TokenTable:
         """Texts as tokens, which CompressiveFeatures takes in the place of documents: its K-grams are then of pieces.
 
         Parameters
         ----------
         texts : Iterable[str]
             The documents.
+        sentence_borders : bool, default: False
+            Whether the table has the borders of sentences, which K-grams then do not cross.
 
         Returns
         -------
@@ -151,7 +155,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             to each of its pieces.
         """
         check_is_fitted(self, "pieces_")
-        ids = [np.array(self.encode(text), dtype=np.int64) for text in as_documents(texts)]
+        texts = as_documents(texts)
+        ids = [np.array(self.encode(text), dtype=np.int64) for text in texts]
         doc_ptr = np.cumsum([0, *map(len, ids)], dtype=np.int64)
         every = np.concatenate([np.zeros(0, dtype=np.int64), *ids])
         begun = np.array([sum(byte & 0xC0 != 0x80 for byte in raw) for raw in self._raw])[every]
@@ -163,7 +168,15 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         rank = np.empty(len(order), dtype=np.int32)
         rank[order] = np.arange(len(order))
         forms = [self.pieces_[i] for i in entries[order]]
-        return TokenTable(rank[tokens], doc_ptr, (end - begun - within).astype(np.int32), end.astype(np.int32), forms)
+        start = (end - begun - within).astype(np.int32)
+        table = TokenTable(rank[tokens], doc_ptr, start, end.astype(np.int32), forms)
+        if not sentence_borders:
+            return table
+        # a piece with a blank before its word begins a sentence all the same
+        blank = np.array([len(raw) - len(raw.lstrip()) if raw.strip() else 0 for raw in self._raw])[every]
+        visible = replace(table, start=(start + blank).astype(np.int32))
+        bordered = with_sentence_borders(visible, list(map(self._cutting.normalised, texts)))
+        return replace(bordered, start=start)
 
     def pieces_frame(self) -> pd.DataFrame:
         """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was

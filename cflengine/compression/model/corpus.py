@@ -25,13 +25,15 @@ DictionaryCost = str | Callable[[Gram], float] | np.ndarray
 class PreparedCorpus:
     """table: the tokens; index: their K-grams; dictionary: float64 (G,), c(s), or None for the number of words;
     pointer_cost: None for λ, (K,) or (K, n), in the place of λ. plain_cost: of External Macro Data Compression, what a
-    word costs that stands in the text as it is; None for the usual costs."""
+    word costs that stands in the text as it is; None for the usual costs. cutter: what cut the documents, where that
+    was learnt from them."""
 
     table: TokenTable = field(repr=False)
     index: KGramIndex = field(repr=False)
     dictionary: np.ndarray | None = field(repr=False, default=None)
     pointer_cost: np.ndarray | None = field(repr=False, default=None)
     plain_cost: float | None = None
+    cutter: Callable[..., TokenTable] | None = field(repr=False, default=None)
 
     def costs(self, lam: float) -> StorageCosts:
         """What storing costs at ``lam``, which says nothing where pointers have costs of their own."""
