@@ -6,7 +6,9 @@ import doctest
 import importlib
 import inspect
 import re
+from enum import Enum
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from numpydoc.validate import validate
@@ -96,6 +98,18 @@ def test_functions_of_packages_describe_their_parameters_and_answers(package):
         asked = CHECKS | (set() if name.startswith("write") else {"RT01"})
         assert not [error for error in errors if error[0] in asked], f"{name}: {errors}"
     assert takers
+
+
+@pytest.mark.parametrize("package", [*PACKAGES, "verify"])
+def test_classes_of_packages_describe_their_parameters(package):
+    """But for enumerations, exceptions and protocols, which users do not make."""
+    module = importlib.import_module(f"cflengine.{package}")
+    for name in module.__all__:
+        found = getattr(module, name)
+        made = inspect.isclass(found) and not issubclass(found, Exception | Enum) and Protocol not in found.__bases__
+        if made and inspect.signature(found).parameters:
+            errors = [error for error in validate(f"cflengine.{package}.{name}")["errors"] if error[0] in CHECKS]
+            assert not errors, f"{name}: {errors}"
 
 
 def test_no_docstring_describes_a_parameter_that_there_is_not():

@@ -36,10 +36,18 @@ class _Run(Protocol):
 
 
 class Checkpoint:
-    """A listener of the guided solver, with shards or without.
+    """A listener of the guided solver, with shards or without, that writes the best solution so far.
 
-    path: of the file; digest: of the corpus (:meth:`~cflengine.text.token_table.TokenTable.digest`); every_s: seconds
-    between two versions of it, at least; None for a minute; say: told, once, why there is none.
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    digest : str
+        Of the corpus (:meth:`~cflengine.text.token_table.TokenTable.digest`).
+    every_s : float or None, default: None
+        Seconds between two versions of it, at least; None for a minute.
+    say : Callable[[str], None], optional
+        Told, once, why there is none.
     """
 
     def __init__(

@@ -16,10 +16,20 @@ if TYPE_CHECKING:
 class FeaturePath:
     """The λ-path of a corpus: one fitted :class:`CompressiveFeatures` for each λ, made when asked for.
 
-    estimator: with the path's settings, not fitted; corpus: what the path was solved for; both its own, so that
-    nothing that is done with the estimator it came from changes it. points:
-    :class:`~cflengine.compression.solvers.lambda_path.CompressionPath`; frame: DataFrame, a row a λ, with objective,
-    lower_bound, gap, dictionary_size, n_pointers, the share of pointers of each length, seconds.
+    Parameters
+    ----------
+    estimator : CompressiveFeatures
+        With the path's settings, not fitted; the path's own, so that nothing that is done with the estimator it came
+        from changes it.
+    corpus : PreparedCorpus
+        What the path was solved for.
+    points : CompressionPath
+        What :func:`~cflengine.compression.solvers.lambda_path.solve_path` found.
+
+    Attributes
+    ----------
+    frame : DataFrame, a row a λ, with objective, lower_bound, gap, dictionary_size, n_pointers, the share of pointers
+        of each length, seconds.
     """
 
     def __init__(self, estimator: CompressiveFeatures, corpus: PreparedCorpus, points: CompressionPath) -> None:

@@ -42,7 +42,19 @@ _models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it 
 
 @dataclass(frozen=True)
 class Documents:
-    """A part. first: number of its first document; rows: int64, by document, in its input, which is called source."""
+    """A part of an input that is to be encoded.
+
+    Parameters
+    ----------
+    first : int
+        Number of its first document.
+    rows : ndarray
+        int64, by document, in its input.
+    texts : list[str]
+        Of its documents.
+    source : str
+        What its input is called.
+    """
 
     first: int
     rows: np.ndarray
@@ -52,7 +64,21 @@ class Documents:
 
 @dataclass(frozen=True)
 class EncodedPart:
-    """table: document (int64), source, row (int64), feature, count or weight; seconds: of so many threads."""
+    """The features of a part, as a table of those that are not zero.
+
+    Parameters
+    ----------
+    table : Table
+        document (int64), source, row (int64), feature, count or weight.
+    n_documents : int
+        Of the part.
+    n_tokens : int
+        Of the part.
+    seconds : float
+        That encoding took.
+    n_threads : int
+        That it ran on.
+    """
 
     table: pa.Table
     n_documents: int

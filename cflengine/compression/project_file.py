@@ -48,8 +48,27 @@ SMALL_TOKENS = 1_000_000  # whose K-grams are numbered in plain numpy: nothing h
 
 @dataclass(frozen=True)
 class Project:
-    """corpus, tokens: the corpus, and how it was cut; source, reading: where it was read and how. settings: of the
-    app, plain values; max_gram, points: the λ-path, None where there is none."""
+    """What a project's file holds.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    tokens : TokenChoice
+        How they were cut.
+    source : str
+        Where they were read.
+    reading : Mapping[str, Any]
+        How they were read.
+    settings : Mapping[str, Any]
+        Of the app, plain values.
+    max_gram : int, default: 3
+        K of the path.
+    points : CompressionPath or None, default: None
+        The λ-path; None where there is none.
+    prepared : PreparedCorpus or None, default: None
+        The corpus of the path, indexed; None where there is none.
+    """
 
     corpus: Corpus
     tokens: TokenChoice

@@ -35,9 +35,35 @@ PERMUTATIONS = "permutations"  # the last stage
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """What :func:`compare` finds; the names are those of :class:`~cflengine.WordMMD`'s attributes. null_observed: what
-    ``null`` is compared with, the statistic itself where null_kernel is "exact"; tie_tolerance: up to which difference
-    a permuted statistic counts as equal."""
+    """What :func:`compare` finds; the names are those of :class:`~cflengine.WordMMD`'s attributes.
+
+    Parameters
+    ----------
+    words : LabelledWords
+        What was compared.
+    kernel : Kernel
+        With its widths.
+    sums : PairSums
+        Over pairs of words, which the statistic is made of.
+    approximation_error : float
+        Of random features; 0 of the exact pass.
+    interval : tuple[float, float]
+        95 %, by the jackknife over documents.
+    null : ndarray
+        float64 (permutations,), the statistic under permuted classes.
+    null_observed : float
+        What ``null`` is compared with, the statistic itself where null_kernel is "exact".
+    tie_tolerance : float
+        Up to which difference a permuted statistic counts as equal.
+    null_kernel : str
+        What the permutations are evaluated with.
+    p_value : float
+        (1 + #) / (1 + permutations).
+    pairwise : DataFrame
+        A row a pair of classes.
+    identity : dict[str, float]
+        Statistic and width before embedding (M the identity).
+    """
 
     words: LabelledWords = field(repr=False)
     kernel: Kernel

@@ -28,8 +28,23 @@ _LONGEST_WORD = 200
 
 @dataclass(frozen=True, kw_only=True)
 class EmbeddingAnalysis:
-    """What was compared and learnt of a corpus. documents: int64, those that were compared; model: None without a
-    network; split: what it learnt from and is judged by."""
+    """What was compared and learnt of a corpus.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        The documents.
+    labels : Labels
+        Their classes.
+    documents : ndarray
+        int64, those that were compared.
+    comparison : Comparison
+        The statistic.
+    split : Split
+        What the network learnt from and is judged by.
+    model : WordMMDEmbedding or None, default: None
+        None without a network.
+    """
 
     corpus: Corpus = field(repr=False)
     labels: Labels

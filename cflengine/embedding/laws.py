@@ -14,8 +14,19 @@ from cflengine.engine.checks import InputError
 
 @dataclass(frozen=True)
 class WordLaws:
-    """laws: CSR float64 (N, V), p_i = n_i / |n_i| by rows; y: int64 (N,), classes from 0; n_classes; lengths: float64
-    (N,), |n_i|."""
+    """The laws of the words of N documents.
+
+    Parameters
+    ----------
+    laws : csr_matrix
+        float64 (N, V), p_i = n_i / |n_i| by rows.
+    y : ndarray
+        int64 (N,), classes from 0.
+    n_classes : int
+        C.
+    lengths : ndarray
+        float64 (N,), |n_i|.
+    """
 
     laws: sparse.csr_matrix = field(repr=False)
     y: np.ndarray = field(repr=False)

@@ -23,10 +23,21 @@ FAMILIES = ("gaussian", "laplace", "linear")
 
 @dataclass(frozen=True)
 class Kernel:
-    """k(a, b): gaussian exp(−‖a − b‖² / (2 width²)), laplace exp(−‖a − b‖ / width) (Euclidean distance), averaged over
-    ``widths``; linear aᵀb, which has none. Gaussian and Laplace kernels are universal: wMMD = 0 only for equal laws.
+    """A kernel k(a, b) of word vectors.
 
-    Raises ValueError for another family and for widths that are not above 0.
+    Gaussian exp(−‖a − b‖² / (2 width²)), Laplace exp(−‖a − b‖ / width) (Euclidean distance), averaged over ``widths``;
+    linear aᵀb. Gaussian and Laplace kernels are universal: wMMD = 0 only for equal laws.
+
+    Parameters
+    ----------
+    family : str, default: 'gaussian'
+        "gaussian", "laplace" or "linear".
+    widths : tuple[float, ...], default: ()
+        Above 0; of a linear kernel none.
+
+    Raises
+    ------
+    ValueError for another family and for widths that are not above 0.
     """
 
     family: str = "gaussian"

@@ -24,7 +24,21 @@ from cflengine.engine.progress import Poll, go_on
 
 @dataclass(frozen=True)
 class BetaBinomial:
-    """V words, the shapes of both classes, the share of irrelevant words and how many those are."""
+    """Two classes whose words follow beta-binomial laws.
+
+    Parameters
+    ----------
+    n_words : int, default: 500
+        V.
+    first : tuple[float, float], default: (0.5, 0.5)
+        Shape parameters α₀, β₀.
+    second : tuple[float, float], default: (5.0, 5.0)
+        Shape parameters α₁, β₁.
+    irrelevant : float, default: 0.0
+        Share of irrelevant words in a document.
+    n_irrelevant : int, default: 100
+        How many irrelevant words there are.
+    """
 
     n_words: int = 500
     first: tuple[float, float] = (0.5, 0.5)
@@ -78,7 +92,19 @@ class BetaBinomial:
 
 @dataclass(frozen=True)
 class PowerSettings:
-    """How often each setting is simulated, permutations of a test, its level, words of a document."""
+    """How the power of the test is simulated.
+
+    Parameters
+    ----------
+    n_repeats : int, default: 100
+        Simulations of each setting.
+    n_permutations : int, default: 99
+        Of a test.
+    level : float, default: 0.05
+        Of the test.
+    length : int, default: 10
+        Words of a document.
+    """
 
     n_repeats: int = 100
     n_permutations: int = 99

@@ -116,8 +116,15 @@ def go_on(poll: Poll) -> None:
 class Watch:
     """How far a piece of work has come, for those who wait, and whether it is to go on.
 
-    stage: what is done, in words; done, total: in ``unit``, total 0 where it is not known. poll: asked at every
-    :meth:`at`.
+    Parameters
+    ----------
+    poll : Poll, optional
+        Asked at every :meth:`at`.
+
+    Attributes
+    ----------
+    stage : what is done, in words.
+    done, total : in ``unit``; total is 0 where it is not known.
     """
 
     def __init__(self, poll: Poll = lambda: True) -> None:
@@ -153,10 +160,13 @@ class Progress:
 
     Parameters
     ----------
-    listeners : callables that take an :class:`IterationStats` and may return False to stop. A listener with
-        a method ``poll() -> bool | None`` is also asked between the chunks of a long iteration.
-    time_limit : seconds of solver time, or None.
-    recording : whether events are kept, for the trace.
+    listeners : Iterable[Listener], default: ()
+        Take an :class:`IterationStats` and may return False to stop. A listener with a method ``poll() -> bool | None``
+        is also asked between the chunks of a long iteration.
+    time_limit : float or None, default: None
+        Seconds of solver time; None for no limit.
+    recording : bool, default: True
+        Whether events are kept, for the trace.
     """
 
     def __init__(

@@ -23,8 +23,21 @@ ABILITIES = ("pointer costs", "warm start", "polish", "bounds", "many classes", 
 
 @dataclass(frozen=True)
 class Solver:
-    """name; one line that says what it is; the class of its settings; what it can do; the function that solves, or
-    that makes the steps which its system's solve() takes."""
+    """A solver as its system's registry has it.
+
+    Parameters
+    ----------
+    name : str
+        By which it is asked for.
+    summary : str
+        One line that says what it is.
+    settings : type[Limits]
+        The class of its settings.
+    abilities : frozenset[str]
+        What it can do.
+    solve : Callable[..., Any]
+        The function that solves, or that makes the steps which its system's solve() takes.
+    """
 
     name: str
     summary: str

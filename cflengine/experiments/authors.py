@@ -24,12 +24,11 @@ from cflengine.experiments.targets import Target
 from cflengine.experiments.tasks import (
     Matrix,
     Outcome,
-    Weights,
-    centroid_weights,
     coefficient_bytes,
     matrix_of,
     require_at_most,
 )
+from cflengine.experiments.weights import Weights, centroid_weights
 from cflengine.linear.labels import Labels, Split
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
@@ -39,9 +38,21 @@ _MOST_DENSE = 100_000_000  # classes × features that shrunken centroids may hav
 
 @dataclass(frozen=True)
 class AuthorRules:
-    """Who takes part: documents of at least ``min_words`` words (between white space), authors with at least
-    ``min_documents`` of them, of whose ``held_out`` are not learnt from; dev: share of authors to choose by;
-    most_authors: so many, drawn at random, None for all."""
+    """Which authors take part, and how they are judged.
+
+    Parameters
+    ----------
+    min_words : int, default: 10
+        Words (between white space) of a document, at least.
+    min_documents : int, default: 10
+        Documents of an author, at least.
+    held_out : int, default: 3
+        Documents of each that are not learnt from.
+    dev : float, default: 0.25
+        Share of authors to choose by.
+    most_authors : int or None, default: None
+        So many, drawn at random; None for all.
+    """
 
     min_words: int = 10
     min_documents: int = 10
@@ -53,8 +64,24 @@ class AuthorRules:
 class AuthorTask:
     """Authors as classes; the units are the authors that are judged.
 
-    distance: "cosine" or "euclidean"; single: one held-out document of each author is asked about, not the average.
-    Raises ValueError where fewer than four authors have enough documents.
+    Parameters
+    ----------
+    target : Target
+        The column of authors.
+    texts : Sequence[str]
+        The documents.
+    rules : AuthorRules or None, default: None
+        None for the paper's.
+    distance : str, default: 'cosine'
+        "cosine" or "euclidean".
+    single : bool, default: False
+        Whether one held-out document of each author is asked about, not the average.
+    seed : int, default: 0
+        Of what is drawn.
+
+    Raises
+    ------
+    ValueError where fewer than four authors have enough documents.
     """
 
     measure, larger_is_better, linear = "accuracy", True, False

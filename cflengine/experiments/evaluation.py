@@ -35,9 +35,33 @@ from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
-    """lams: of the path; countings, temperatures: which ways to count are tried; weighting: of all features alike;
-    rivals: whether words weighted by tf-idf, selected K-grams and other phrases are tried, too; time_limit: seconds for
-    all."""
+    """What is tried.
+
+    Parameters
+    ----------
+    lams : tuple[float, ...], optional
+        Of the path.
+    max_gram : int, default: 3
+        K.
+    countings : tuple[str, ...], default: ('pointers', 'occurrences', 'soft')
+        Which ways to count are tried.
+    temperatures : tuple[float, ...], default: (0.5, 3.0)
+        Of counting "soft".
+    weighting : str, default: 'damped'
+        Of all features alike.
+    token_pattern : str, default: '\\w+|[^\\w\\s]'
+        As CompressiveFeatures has it.
+    lowercase : bool, default: True
+        As CompressiveFeatures has it.
+    sentence_borders : bool, default: False
+        As CompressiveFeatures has it.
+    rivals : bool, default: True
+        Whether words weighted by tf-idf, selected K-grams and other phrases are tried, too.
+    n_threads : int or None, default: None
+        None for all cores.
+    time_limit : float or None, default: None
+        Seconds for all; None for no limit.
+    """
 
     lams: tuple[float, ...] = tuple(path_lams(0.01, 3.0, 10))
     max_gram: int = 3
@@ -67,7 +91,15 @@ class EvaluationSettings:
 
 
 class Budget:
-    """The time of one evaluation, and whether its user has said stop: a listener of everything that is solved."""
+    """The time of one evaluation, and whether its user has said stop: a listener of everything that is solved.
+
+    Parameters
+    ----------
+    limit : float or None
+        Seconds; None for no limit.
+    poll : Callable[[], bool], optional
+        Whether to go on.
+    """
 
     def __init__(self, limit: float | None, poll: Callable[[], bool] = lambda: True) -> None:
         self.ends = None if limit is None else time.monotonic() + limit
@@ -98,8 +130,20 @@ class Judged:
 class Standing:
     """What is known of one task, by method, and a row for every candidate that was tried.
 
-    by_split: the candidate that judges each split's documents; best: the one that is best over all splits, with what
-    ``by_split`` predicted and the regularisation of each; winner: the same one as it was judged itself.
+    Parameters
+    ----------
+    task : Task
+        The target with its plan.
+    best : dict[str, Judged], optional
+        The candidate that is best over all splits, with what ``by_split`` predicted and the regularisation of each.
+    winner : dict[str, Judged], optional
+        The same one as it was judged itself.
+    by_split : dict[str, list[Judged]], optional
+        The candidate that judges each split's documents.
+    rows : list[dict[str, Any]], optional
+        One for each candidate.
+    learning_s : dict[str, float], optional
+        Seconds of learning, by method.
     """
 
     task: Task
@@ -162,8 +206,29 @@ def _rank(judged: Judged, split: int | None = None) -> tuple[float, int]:
 
 
 class Evaluation:
-    """One run. on_row: called with each outcome's row; on_stage: with what is being done, in words; listeners: of the
-    λ-path. ``standings``, ``features`` and ``notes`` may be read while it runs."""
+    """One run.
+
+    ``standings``, ``features`` and ``notes`` may be read while it runs.
+
+    Parameters
+    ----------
+    texts : Sequence[str]
+        The documents.
+    tasks : Sequence[Task]
+        What is to be predicted.
+    settings : EvaluationSettings or None, default: None
+        None for the defaults.
+    budget : Budget or None, default: None
+        None for no limit.
+    on_row : Callable[[dict[str, Any]], None], optional
+        Called with each outcome's row.
+    on_stage : Callable[[str], None], optional
+        Called with what is being done, in words.
+    listeners : Sequence[Listener], default: ()
+        Of the λ-path.
+    folder : Path or None, default: None
+        Where features are cached; None for nowhere.
+    """
 
     def __init__(
         self,

@@ -19,7 +19,8 @@ from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
 from cflengine.experiments.methods import UNIGRAMS
 from cflengine.experiments.statistics import FEWEST_UNITS
-from cflengine.experiments.tasks import Weights, compare
+from cflengine.experiments.tasks import compare
+from cflengine.experiments.weights import Weights
 from cflengine.linear.weighting import idf_of
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
@@ -27,12 +28,32 @@ SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
 @dataclass(frozen=True)
 class Finding:
-    """One target.
+    """What was found about one target.
 
-    methods: by name, what report.json says of each; recommended: the best compressed one's name, or None; telling:
-    class, feature, weight, documents; predictions: a row a unit; curve: a row a share and method; unseen: the
-    recommended one's score with a dictionary of training documents alone, beside its own; learners: other learners on
-    the same features (authors); weights: what the model makes of the recommended features.
+    Parameters
+    ----------
+    standing : Standing
+        All that was tried.
+    methods : dict[str, dict[str, Any]]
+        By name, what report.json says of each.
+    baseline : dict[str, Any]
+        Of a constant guess.
+    recommended : str or None
+        The best compressed one's name; None without one.
+    telling : DataFrame
+        class, feature, weight, documents.
+    predictions : DataFrame
+        A row a unit.
+    curve : DataFrame
+        A row a share and method.
+    unseen : dict[str, Any], optional
+        The recommended one's score with a dictionary of training documents alone, beside its own.
+    learners : list[dict[str, Any]], optional
+        Other learners on the same features (authors).
+    notes : tuple[str, ...], default: ()
+        What a reader should know, in sentences.
+    weights : Weights or None, default: None
+        What the model makes of the recommended features.
     """
 
     standing: Standing

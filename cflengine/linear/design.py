@@ -20,9 +20,16 @@ class Arrays(NamedTuple):
 
 
 class Design:
-    """X, float64 (n, d) in CSR, and products with it.
+    """A design matrix and products with it.
 
-    by_rows, by_columns: as kernels take them.
+    Parameters
+    ----------
+    X : csr_matrix
+        float64 (n, d), in CSR.
+
+    Attributes
+    ----------
+    by_rows, by_columns : as kernels take them.
     """
 
     def __init__(self, X: sparse.csr_matrix) -> None:

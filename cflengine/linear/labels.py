@@ -16,7 +16,17 @@ MOST_CLASSES = 50
 
 @dataclass(frozen=True)
 class Labels:
-    """classes: names, sorted; y: int64 (N,), the class of each document, -1 where it has none of them."""
+    """The classes of N documents.
+
+    Parameters
+    ----------
+    column : str
+        That has them.
+    classes : tuple[str, ...]
+        Names, sorted.
+    y : ndarray
+        int64 (N,), the class of each document; -1 where it has none of them.
+    """
 
     column: str
     classes: tuple[str, ...]
@@ -218,7 +228,17 @@ def _some(counts: pd.Series) -> str:
 
 @dataclass(frozen=True)
 class Split:
-    """int64 indices of documents, ascending; together all that have a class."""
+    """Documents by what they are for; together all that have a class.
+
+    Parameters
+    ----------
+    train : ndarray
+        int64, ascending, to learn from.
+    dev : ndarray
+        int64, ascending, to choose parameters by.
+    test : ndarray
+        int64, ascending, to judge by.
+    """
 
     train: np.ndarray
     dev: np.ndarray

@@ -22,7 +22,15 @@ class Fitted(Protocol):
 
 @dataclass(frozen=True)
 class LinearModel:
-    """coef: float64 (1, V) for class 1 of two, or (C, V), one against the rest; intercept: float64 (1,) or (C,)."""
+    """Weights of a linear classifier.
+
+    Parameters
+    ----------
+    coef : ndarray
+        float64 (1, V) for class 1 of two, or (C, V), one against the rest.
+    intercept : ndarray
+        float64 (1,) or (C,).
+    """
 
     coef: np.ndarray
     intercept: np.ndarray

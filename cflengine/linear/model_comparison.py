@@ -18,11 +18,28 @@ PARTS = ("train", "dev", "test")
 
 @dataclass(frozen=True, kw_only=True)
 class ModelComparison:
-    """The documents of a corpus that have a class, n of them; features are learnt from those of the training part.
+    """The n documents of a corpus that have a class; features are learnt from those of the training part.
 
-    documents: int64 (n,), their numbers in the corpus, ascending; y: int64 (n,), their classes; train, dev, test:
-    int64, positions in ``documents``; X: CSR float64 (n, V); names: of the features, in the order of its columns.
-    reader: the fitted pipeline that made X from texts, where there is one.
+    Parameters
+    ----------
+    labels : Labels
+        The classes.
+    documents : ndarray
+        int64 (n,), their numbers in the corpus, ascending.
+    y : ndarray
+        int64 (n,), their classes.
+    train : ndarray
+        int64, positions in ``documents``.
+    dev : ndarray
+        int64, positions in ``documents``.
+    test : ndarray
+        int64, positions in ``documents``.
+    X : csr_matrix
+        float64 (n, V).
+    names : ndarray
+        Of the features, in the order of the columns.
+    reader : Any, default: None
+        The fitted pipeline that made X from texts, where there is one.
     """
 
     labels: Labels

@@ -37,7 +37,17 @@ Penalty = TypeVar("Penalty", bound=Regulariser)
 
 @dataclass(frozen=True)
 class GridPoint:
-    """A model of the grid, a result for each of its rows, and its accuracy on the development set."""
+    """A model of the grid.
+
+    Parameters
+    ----------
+    penalty : Any
+        Its regulariser.
+    results : tuple[Any, ...]
+        One for each of its rows.
+    accuracy : float
+        On the development set.
+    """
 
     penalty: Any
     results: tuple[Any, ...] = field(repr=False)
@@ -61,7 +71,13 @@ def cut_off(result: Any) -> bool:
 
 @dataclass(frozen=True)
 class GridSearch:
-    """Every point, by chain, and the best."""
+    """Every model of a grid, and the best.
+
+    Parameters
+    ----------
+    points : tuple[GridPoint, ...]
+        By chain.
+    """
 
     points: tuple[GridPoint, ...]
 
@@ -154,7 +170,20 @@ def search_chains(
 class BestModel:
     """A penalty's best model: fitted once more to the precision asked for, judged on the test documents.
 
-    test_accuracy: NaN without test documents. seconds: of the search and of the last fit.
+    Parameters
+    ----------
+    penalty : Any
+        With the parameters that were chosen.
+    search : GridSearch
+        What they were chosen from.
+    results : tuple[Any, ...]
+        One for each row of the model.
+    dev_accuracy : float
+        On the development set.
+    test_accuracy : float
+        On the test set; NaN without test documents.
+    seconds : float
+        Of the search and of the last fit.
     """
 
     penalty: Any

@@ -21,7 +21,17 @@ from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_fram
 
 @dataclass(frozen=True)
 class TaggedFile:
-    """Sentences of a column file: rows, all columns but the last; labels, the last, in another scheme if asked."""
+    """Sentences of a column file.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    rows : list[Rows]
+        All columns but the last.
+    labels : list[list[str]]
+        The last column, in another scheme if asked.
+    """
 
     name: str
     rows: list[Rows] = field(repr=False)

@@ -20,8 +20,21 @@ _WINDOW, _MOST_STEPS = 5, 500
 
 @dataclass(frozen=True)
 class TiedFit:
-    """A model of k different weights. w: float64 (d,), after the refit; objective: f(w). explained: share of the
-    variance of the untied weights that the clusters account for. quality: what ``judge`` says of w."""
+    """A model of k different weights.
+
+    Parameters
+    ----------
+    k : int
+        How many.
+    w : ndarray
+        float64 (d,), after the refit.
+    objective : float
+        f(w).
+    explained : float
+        Share of the variance of the untied weights that the clusters account for.
+    quality : float
+        What ``judge`` says of w.
+    """
 
     k: int
     w: np.ndarray = field(repr=False)

@@ -1,6 +1,6 @@
 from .certificate import FEASIBLE
 from .constraints import fair, fairness
-from .descent import Descent, solve
+from .descent import solve
 from .estimator import PLQClassifier, PLQRegressor
 from .export import coefficients_frame, documents_frame, risk_report, write_risk
 from .losses import LOSSES, Loss, drawn_loss, named_loss
@@ -16,7 +16,6 @@ __all__ = [
     "FEASIBLE",
     "LOSSES",
     "Constraints",
-    "Descent",
     "DescentSettings",
     "DualSVM",
     "Loss",

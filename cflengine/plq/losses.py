@@ -188,7 +188,17 @@ class Parts:
 
 @dataclass(frozen=True)
 class Loss:
-    """A loss by name. of: "margin", a function of y·z for a class y of ±1, or "residual", of z − y for a number y."""
+    """A loss by name.
+
+    Parameters
+    ----------
+    name : str
+        With its parameters.
+    parts : Parts
+        Its ReLU and ReHU parts.
+    of : str
+        "margin", a function of y·z for a class y of ±1, or "residual", of z − y for a number y.
+    """
 
     name: str
     parts: Parts

@@ -87,7 +87,17 @@ class CompositeLoss:
 
 @dataclass(frozen=True)
 class Constraints:
-    """Aβ + b ≥ 0, with equality where ``equal``: A CSR (K, d), b float64 (K,), equal bool (K,)."""
+    """Aβ + b ≥ 0, with equality where ``equal``.
+
+    Parameters
+    ----------
+    A : csr_matrix
+        float64 (K, d), in CSR.
+    b : ndarray
+        float64 (K,).
+    equal : ndarray
+        bool (K,).
+    """
 
     A: sparse.csr_matrix = field(repr=False)
     b: np.ndarray = field(repr=False)
@@ -171,7 +181,23 @@ def no_constraints(d: int) -> Constraints:
 
 @dataclass(frozen=True)
 class PLQProblem:
-    """(P): see the module's docstring. mu > 0 and nu ≥ 0 are μ and ν; intercept: whether β₀ is free."""
+    """(P): see the module's docstring.
+
+    Parameters
+    ----------
+    X : ndarray or csr_matrix
+        float64 (n, d).
+    loss : CompositeLoss
+        One for each observation.
+    constraints : Constraints
+        On β.
+    mu : float, default: 1.0
+        μ > 0, of ridge.
+    nu : float, default: 0.0
+        ν ≥ 0, of the lasso.
+    intercept : bool, default: False
+        Whether β₀ is free.
+    """
 
     X: np.ndarray | sparse.csr_matrix = field(repr=False)
     loss: CompositeLoss = field(repr=False)

@@ -39,10 +39,29 @@ _STEPS = 512  # between two questions whether to stop
 
 
 class DualSVM(Run):
-    """One contestant. X: float64 (n, d), dense or CSR; y: ±1.
+    """One solver of the race: pure or primal-dual coordinate descent on the dual of the SVM.
 
     Events have ``operations``, multiplications so far, and ``sweep_s``, the seconds of the sweeps alone, without those
-    of the proofs in between. Raises ValueError for more than MOST observations of the pure form.
+    of the proofs in between.
+
+    Parameters
+    ----------
+    name : str
+        Which of the two.
+    X : Any
+        float64 (n, d), dense or CSR.
+    y : ndarray
+        float64 (n,), ±1.
+    C : float
+        Factor of the losses.
+    settings : DescentSettings
+        Of coordinate descent.
+    listeners : Iterable[Listener], default: ()
+        Get its events; False ends it.
+
+    Raises
+    ------
+    ValueError for more than MOST observations of the pure form.
     """
 
     def __init__(

@@ -21,8 +21,16 @@ from cflengine.plq.losses import Loss
 class RiskComparison:
     """Split documents whose target is a class or a number.
 
-    values: float64 (n,), the numbers, or None for classes; n_unread: values of the column that were no numbers;
-    sensitive: float64 (n,), the column of a fairness constraint, or None.
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Documents, features and split.
+    values : ndarray or None, default: None
+        float64 (n,), the numbers; None for classes.
+    n_unread : int, default: 0
+        Values of the column that were no numbers.
+    sensitive : ndarray or None, default: None
+        float64 (n,), the column of a fairness constraint; None for none.
     """
 
     comparison: ModelComparison = field(repr=False)

@@ -12,12 +12,27 @@ from cflengine.engine.settings import Limits
 class DescentSettings(Limits):
     """Settings of the primal-dual coordinate descent.
 
-    tol: relative gap at which it ends, proved. max_iter: at most so many passes. shrinking: observations that are done
-    are set aside until the rest is solved. screening: those that a proved gap shows to be done are never visited again.
-    check_every: passes between two proofs of the gap, up to ten times as many later on, if the solver's own estimate
-    does not ask for one earlier. newton: Newton's method takes over where features are few and it would be sooner.
-    extrapolation: where few observations are left, five passes tell where the next ones lead (Anderson's method).
-    random_state: of the order in which observations are visited.
+    Parameters
+    ----------
+    tol : float or None, default: 0.0001
+        Relative gap at which it ends, proved.
+    time_limit : float or None, default: None
+        Seconds of solver time, listeners excluded; None for no limit.
+    max_iter : int, default: 10000
+        Passes at most.
+    shrinking : bool, default: True
+        Observations that are done are set aside until the rest is solved.
+    screening : bool, default: True
+        Observations that a proved gap shows to be done are never visited again.
+    check_every : int, default: 20
+        Passes between two proofs of the gap, up to ten times as many later on, if the solver's own estimate does not
+        ask for one earlier.
+    newton : bool, default: True
+        Newton's method takes over where features are few and it would be sooner.
+    extrapolation : bool, default: True
+        Where few observations are left, five passes tell where the next ones lead (Anderson's method).
+    random_state : int, default: 0
+        Of the order in which observations are visited.
     """
 
     tol: float | None = 1e-4

@@ -28,8 +28,39 @@ _BYTES_PER_CHARACTER = 40  # words, their places, sentences and groups: about 20
 
 @dataclass(frozen=True, kw_only=True)
 class SentenceComparison(ModelComparison):
-    """A comparison whose documents are cut into sentences: table: those of all documents; data: of the training part;
-    features: what finds them in a text; language: of the texts; groups: what they are cut into."""
+    """A comparison of models whose n documents are cut into sentences.
+
+    Parameters
+    ----------
+    labels : Labels
+        The classes.
+    documents : ndarray
+        int64 (n,), their numbers in the corpus, ascending.
+    y : ndarray
+        int64 (n,), their classes.
+    train : ndarray
+        int64, positions in ``documents``.
+    dev : ndarray
+        int64, positions in ``documents``.
+    test : ndarray
+        int64, positions in ``documents``.
+    X : csr_matrix
+        float64 (n, V).
+    names : ndarray
+        Of the features, in the order of the columns.
+    reader : Any, default: None
+        The fitted pipeline that made X from texts, where there is one.
+    table : SentenceTable
+        The sentences of all documents.
+    data : TrainingData
+        Of the training part.
+    features : Features
+        What finds them in a text.
+    language : str, default: 'en'
+        Of the texts.
+    groups : str, default: 'sentence'
+        What they are cut into.
+    """
 
     table: SentenceTable = field(repr=False)
     data: TrainingData = field(repr=False)

@@ -66,8 +66,13 @@ class WordFeatures:
 
 
 class GramFeatures:
-    """K-grams: the pointers of a :class:`~cflengine.CompressiveFeatures`, or of anything with its fit, encode and
-    get_feature_names_out. A pointer that reaches into the next sentence belongs to the one it begins in."""
+    """K-grams as features: a pointer that reaches into the next sentence belongs to the one it begins in.
+
+    Parameters
+    ----------
+    model : Any
+        A :class:`~cflengine.CompressiveFeatures`, or anything with its fit, encode and get_feature_names_out.
+    """
 
     def __init__(self, model: Any) -> None:
         self.model = model

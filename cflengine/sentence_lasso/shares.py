@@ -23,11 +23,26 @@ SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class Reading:
-    """A classifier that reads the strongest sentences alone.
+    """A classifier that reads the S strongest sentences alone.
 
-    added: float64 (S, rows), what every sentence adds to the scores; group_norm: float64 (S,); threshold: float64, of
-    each of ``shares`` the group norm from which on a sentence is read; dev, test: accuracy with each share, NaN without
-    such documents; error: the standard error of the best on the development set; chosen: position in ``shares``.
+    Parameters
+    ----------
+    added : ndarray
+        float64 (S, rows), what every sentence adds to the scores.
+    group_norm : ndarray
+        float64 (S,).
+    shares : tuple[float, ...]
+        Of the sentences, that are read.
+    threshold : ndarray
+        float64, of each of ``shares`` the group norm from which on a sentence is read.
+    dev : ndarray
+        float64, accuracy on the development set with each share; NaN without such documents.
+    test : ndarray
+        float64, the same on the test set.
+    error : float
+        The standard error of the best on the development set.
+    chosen : int
+        Position in ``shares``.
     """
 
     added: np.ndarray

@@ -50,11 +50,29 @@ class Role:
 
 @dataclass(frozen=True)
 class CorpusCheck:
-    """scripts: share of letters by script, the most frequent first; language: in English, empty where it is not sure.
-    repeated: int64, documents that are equal to an
-    earlier one but for case and white space; nearly: further ones that share SIMILAR of their shingles with an earlier
-    one; no_text: those that look like encoded data or tables; html: those that hold HTML, first_html what the first of
-    them has of it. lengths: words at least, in the middle, at most."""
+    """What a look at a corpus finds, before anything is solved.
+
+    Parameters
+    ----------
+    scripts : tuple[tuple[str, float], ...]
+        Script and its share of the letters, the most frequent first.
+    language : str
+        In English; empty where it is not sure.
+    repeated : ndarray
+        int64, documents that equal an earlier one but for case and white space.
+    nearly : ndarray
+        int64, further ones that share SIMILAR of their shingles with an earlier one.
+    no_text : ndarray
+        int64, documents that look like encoded data or tables.
+    html : ndarray
+        int64, documents that hold HTML.
+    first_html : str
+        What the first of these has of it.
+    lengths : tuple[int, float, int]
+        Words of the shortest, the median and the longest document.
+    roles : tuple[Role, ...]
+        Every other column, and what it looks like.
+    """
 
     scripts: tuple[tuple[str, float], ...]
     language: str

@@ -26,8 +26,17 @@ MOST_PATTERN = 300  # characters
 
 @dataclass(frozen=True)
 class Places:
-    """Matches, in the order of the text. first, last: int64 (M,), their first and their last token. limited: whether
-    the search was cut short."""
+    """M matches, in the order of the text.
+
+    Parameters
+    ----------
+    first : ndarray
+        int64 (M,), their first token.
+    last : ndarray
+        int64 (M,), their last token.
+    limited : bool, default: False
+        Whether the search was cut short.
+    """
 
     first: np.ndarray
     last: np.ndarray

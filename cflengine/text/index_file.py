@@ -32,8 +32,14 @@ _AT_ONCE = 1 << 24  # numbers that are read at a time
 class IndexFile:
     """The index of one corpus in a file.
 
-    path: of the file; digest: of the corpus (:meth:`~cflengine.text.token_table.TokenTable.digest`); say: told in a
-    sentence why a file is of no use.
+    Parameters
+    ----------
+    path : Path
+        Of the file.
+    digest : str
+        Of the corpus (:meth:`~cflengine.text.token_table.TokenTable.digest`).
+    say : Callable[[str], None]
+        Told in a sentence why a file is of no use.
     """
 
     def __init__(self, path: Path, digest: str, say: Callable[[str], None]) -> None:

@@ -44,7 +44,21 @@ def cover_type(max_gram: int) -> type[np.unsignedinteger[Any]]:
 
 @dataclass(frozen=True)
 class KGramIndex:
-    """All K-grams of a corpus (shapes in the module's docstring); build one with :func:`index_kgrams`."""
+    """All K-grams of a corpus, of n tokens in N documents; build one with :func:`index_kgrams`.
+
+    Parameters
+    ----------
+    tokens : ndarray
+        int32 (n,), the words' numbers.
+    doc_ptr : ndarray
+        int64 (N+1,), document d is tokens doc_ptr[d] .. doc_ptr[d+1]-1.
+    gram_of : ndarray
+        int32 (K, n), the K-gram of length k that begins at token i in gram_of[k-1, i]; -1 for none.
+    grp_ptr : ndarray
+        int32 (G+1,), running sums of how often each K-gram occurs.
+    len_ptr : ndarray
+        int32 (K+1,), the K-grams of length k are len_ptr[k-1] .. len_ptr[k]-1.
+    """
 
     tokens: np.ndarray
     doc_ptr: np.ndarray

@@ -20,8 +20,16 @@ _PLACES, _SEARCHED = 20, 1_000_000
 class Phrasebook:
     """K-grams of an index, by their numbers.
 
-    texts: the documents; table: their tokens; index: of their K-grams. What depends on the whole corpus is made when it
-    is first asked for, in Θ(Kn), and kept: 8 bytes a K-gram.
+    What depends on the whole corpus is made when it is first asked for, in Θ(Kn), and kept: 8 bytes a K-gram.
+
+    Parameters
+    ----------
+    texts : Sequence[str]
+        The documents.
+    table : TokenTable
+        Their tokens.
+    index : KGramIndex
+        Of their K-grams.
     """
 
     def __init__(self, texts: Sequence[str], table: TokenTable, index: KGramIndex) -> None:

@@ -102,9 +102,21 @@ def preset_of(pattern: str) -> str | None:
 
 @dataclass(frozen=True)
 class TokenChoice:
-    """What a user has chosen tokens to be. own: a regular expression that stands for the preset, if there is one;
-    punctuation: whether marks are tokens; lowercase: whether forms are lower-cased; sentence_borders: whether phrases
-    stay within sentences."""
+    """What a user has chosen tokens to be.
+
+    Parameters
+    ----------
+    preset : str, default: 'words'
+        A key of PRESETS.
+    own : str, default: ''
+        A regular expression that stands for the preset, if there is one.
+    punctuation : bool, default: True
+        Whether marks are tokens.
+    lowercase : bool, default: True
+        Whether forms are lower-cased.
+    sentence_borders : bool, default: False
+        Whether phrases stay within sentences.
+    """
 
     preset: str = "words"
     own: str = ""

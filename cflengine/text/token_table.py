@@ -72,11 +72,23 @@ def printable(form: str) -> str:
 class TokenTable:
     """The tokens of N documents, n in all.
 
-    tokens: int32 (n,) index into ``vocabulary``; doc_ptr: int64 (N+1,) document d is tokens
-    ``doc_ptr[d]:doc_ptr[d+1]``; start, end: int32 (n,) offsets, in code points, into the document's text;
-    vocabulary: the distinct forms, in order of first occurrence; sentence_ptr: int64 (S+1,), rising, where K-grams
-    are not to cross the ends of sentences: the first token of each, and n; the documents' borders are among them.
     12 bytes a token, in files from some millions of tokens on (engine/mapped.py), and the vocabulary.
+
+    Parameters
+    ----------
+    tokens : ndarray
+        int32 (n,), index into ``vocabulary``.
+    doc_ptr : ndarray
+        int64 (N+1,), document d is tokens ``doc_ptr[d]:doc_ptr[d+1]``.
+    start : ndarray
+        int32 (n,), where a token begins in the document's text, in code points.
+    end : ndarray
+        int32 (n,), where it ends.
+    vocabulary : list[str]
+        The distinct forms, in order of first occurrence.
+    sentence_ptr : ndarray or None, default: None
+        int64 (S+1,), rising, where K-grams are not to cross the ends of sentences: the first token of each, and n; the
+        documents' borders are among them.
     """
 
     tokens: np.ndarray

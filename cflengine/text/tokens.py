@@ -38,10 +38,20 @@ _BATCH_CHARACTERS = 1 << 20
 class Tokenizer:
     """Cuts texts into tokens.
 
-    pattern: a regular expression, each match of which (group 0) is a token, or "dictionary" (or "dictionary words",
-    without punctuation) for words by ICU; lowercase: whether forms are lower-cased; sentence_borders: whether the
-    table has the borders of sentences, which K-grams then do not cross. Raises ValueError for a pattern
-    that does not compile, is out of bounds or matches the empty string, and where ICU is not installed.
+    Parameters
+    ----------
+    pattern : str, default: '\\w+|[^\\w\\s]'
+        A regular expression, each match of which (group 0) is a token; or "dictionary" (or "dictionary words", without
+        punctuation) for words by ICU.
+    lowercase : bool, default: True
+        Whether forms are lower-cased.
+    sentence_borders : bool, default: False
+        Whether the table has the borders of sentences, which K-grams then do not cross.
+
+    Raises
+    ------
+    ValueError for a pattern that does not compile, is out of bounds or matches the empty string, and where ICU is not
+    installed.
     """
 
     pattern: str = DEFAULT_TOKEN_PATTERN

@@ -18,11 +18,22 @@ _BYTES_PER_PLACE, _BYTES_PER_PIECE = 52, 150  # places: a unit and a length; fro
 
 @dataclass(frozen=True)
 class Candidates:
-    """All sequences of 1 to K units within words, or those that are left of them.
+    """All G sequences of 1 to K units within words, or those that are left of them.
 
-    index: their places; ``tokens`` are units numbered anew, ``alphabet`` (int32) what they are; weight: float64 (G,),
-    how often each occurs in the running words; required: bool (G,), pieces that any vocabulary has; origin: int64 (G,),
-    their numbers among all.
+    Parameters
+    ----------
+    table : WordTable
+        The words.
+    index : KGramIndex
+        The places of the sequences; its ``tokens`` are units numbered anew.
+    alphabet : ndarray
+        int32, what these units are.
+    weight : ndarray
+        float64 (G,), how often each occurs in the running words.
+    required : ndarray
+        bool (G,), pieces that any vocabulary has.
+    origin : ndarray
+        int64 (G,), their numbers among all.
     """
 
     table: WordTable

@@ -40,8 +40,22 @@ _INSTALL = 'pip install "cflengine[foreign]".'
 class ForeignTokenizer:
     """Another's tokenizer.
 
-    kind: what it is; names: list[str], its entries by id; own: their units, int32 each, none for entries that no text
-    is made of (special, unknown, control); library: from texts to ids and the number of the word that each is of.
+    Parameters
+    ----------
+    kind : str
+        What it is.
+    names : list[str]
+        Its entries by id.
+    own : list[ndarray]
+        int32 each, the units of every entry; none for entries that no text is made of (special, unknown, control).
+    library : Callable[[list[str]], Iterator[tuple[list[int], Sequence[int or None]]]]
+        From texts to ids and the number of the word that each is of.
+    of_bytes : bool, default: False
+        Whether units are bytes.
+    prefix : str, default: ''
+        That marks pieces which do not begin a word ("##").
+    suffix : str, default: ''
+        That marks pieces which end a word ("</w>").
     """
 
     kind: str

@@ -21,17 +21,36 @@ _USUAL = 16  # units of a piece at most
 
 @dataclass(frozen=True)
 class TokenizerReport:
-    """What was found.
+    """How far a tokenizer is from the best of its size on a corpus.
 
-    tokens: that the corpus takes as the tokenizer encodes it; shortest: with its pieces, each word in as few as
-    possible; result: the best vocabulary found with as many pieces of two units or more (as many as the corpus has,
-    if these are fewer), and the bound below which none gets; longest: units of a piece at most, for which the bound
-    holds; longer: pieces of the tokenizer that are longer and used; left_out: words of the corpus that hold what it
-    does not know, in none of the other numbers; pieces: DataFrame of its pieces of two units or more, longer ones left
-    out (piece, occurrences in the corpus, used: times in its own encoding, saves: tokens that the fewest pieces would
-    be more without it, each taken by itself; in words of more than 512 units that hold it several times, one place at a
-    time); lacking: DataFrame of the pieces of ``result`` that it has not (piece,
-    occurrences, saves: tokens that they would be fewer with it).
+    Parameters
+    ----------
+    kind : str
+        Of the tokenizer.
+    entries : int
+        All that it has.
+    size : int
+        Its pieces of two units or more.
+    tokens : int
+        That the corpus takes as the tokenizer encodes it.
+    shortest : int
+        The same with its pieces, each word in as few as possible.
+    longest : int
+        Units of a piece at most, for which the bound holds.
+    longer : int
+        Pieces of the tokenizer that are longer and used.
+    left_out : int
+        Words of the corpus that hold what it does not know, in none of the other numbers.
+    result : TokenizerResult
+        The best vocabulary found with as many pieces of two units or more (as many as the corpus has, if these are
+        fewer), and the bound below which none gets.
+    pieces : DataFrame
+        A row a piece of two units or more, longer ones left out: piece, occurrences in the corpus, used (times in its
+        own encoding), saves (tokens that the fewest pieces would be more without it, each taken by itself; in words of
+        more than 512 units that hold it several times, one place at a time).
+    lacking : DataFrame
+        A row a piece of ``result`` that it has not: piece, occurrences, saves (tokens that they would be fewer with
+        it).
     """
 
     kind: str

@@ -52,7 +52,15 @@ _BEGIN, _LAST = 0.3, 0.8  # of the time, which the first exchanges take at most,
 
 @dataclass(frozen=True, kw_only=True)
 class VocabularySettings(Limits):
-    """tol: proved relative gap between the tokens and those of any vocabulary of the size."""
+    """When the search for a vocabulary ends.
+
+    Parameters
+    ----------
+    tol : float, default: 0.001
+        Proved relative gap between the tokens and those of any vocabulary of the size.
+    time_limit : float or None, default: None
+        Seconds of solver time, listeners excluded; None for no limit.
+    """
 
     tol: float = 1e-3
 
@@ -66,11 +74,46 @@ class VocabularySettings(Limits):
 class TokenizerResult(Result):
     """A vocabulary and what is proved about it.
 
-    objective: the tokens that the corpus takes with it; lower_bound: those that it takes with any vocabulary of as many
-    pieces, all allowed ones considered; n_running, n_words: words of the corpus, all and distinct; size: pieces of two
-    units or more, those ``required`` included; units int32, ptr int64 (size + 1,): the units of the pieces, one after
-    the other, most frequent first; weight: int64 (size,), how often each occurs in the words; mu: the price and alpha
-    float64 (n,) the dual prices of units that prove the bound.
+    Parameters
+    ----------
+    objective : float
+        The tokens that the corpus takes with it.
+    lower_bound : float
+        Those that it takes with any vocabulary of as many pieces, all allowed ones considered, at least.
+    gap : float
+        objective / lower_bound − 1, rounded outward.
+    reason : TerminationReason
+        Why the solver ended.
+    n_iterations : int
+        Of the solver.
+    n_passes : float
+        Over the data.
+    seconds : float
+        Of solver time.
+    solver : str
+        Its name.
+    settings : Mapping[str, Any]
+        Every parameter.
+    events : tuple[IterationStats, ...] or DataFrame
+        Those of the solve, or the table that they were saved as.
+    n_running : int
+        Words of the corpus.
+    n_words : int
+        Distinct ones.
+    size : int
+        Pieces of two units or more, those ``required`` included.
+    required : int
+        How many were required.
+    mu : float
+        The price of a piece that proves the bound.
+    units : ndarray
+        int32, the units of the pieces, one after the other, most frequent first.
+    ptr : ndarray
+        int64 (size + 1,), borders in ``units``.
+    weight : ndarray
+        int64 (size,), how often each occurs in the words.
+    alpha : ndarray
+        float64 (n,), the dual prices of units that prove the bound.
     """
 
     n_running: int

@@ -40,9 +40,18 @@ _MOST_UNITS = 1 << 53  # of a corpus, that sums in float64 may be whole numbers
 class Cutting:
     """How texts become words of units.
 
-    unit: "byte", of UTF-8, or "character"; pattern: a name of PATTERNS, a regular expression, or None for texts whole;
-    normalisation: of NORMALISATIONS, in this order. Raises InputError for another unit or step, and for a pattern that
-    other tokenizers would read differently (patterns.py).
+    Parameters
+    ----------
+    unit : str, default: 'byte'
+        "byte", of UTF-8, or "character".
+    pattern : str or None, default: 'gpt2'
+        A name of PATTERNS, a regular expression, or None for texts whole.
+    normalisation : tuple[str, ...], default: ()
+        Of NORMALISATIONS, in this order.
+
+    Raises
+    ------
+    InputError for another unit or step, and for a pattern that other tokenizers would read differently (patterns.py).
     """
 
     unit: str = "byte"
@@ -146,8 +155,17 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True)
 class WordTable:
-    """The distinct words of a corpus, most frequent first: units int32 (n,), word by word; ptr int64 (W+1,), borders;
-    counts int64 (W,)."""
+    """The W distinct words of a corpus, most frequent first.
+
+    Parameters
+    ----------
+    units : ndarray
+        int32 (n,), word by word.
+    ptr : ndarray
+        int64 (W+1,), borders.
+    counts : ndarray
+        int64 (W,), how often each occurs.
+    """
 
     units: np.ndarray
     ptr: np.ndarray

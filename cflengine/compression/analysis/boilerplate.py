@@ -44,12 +44,28 @@ class _Lookup(NamedTuple):
 
 @dataclass(frozen=True)
 class Passages:
-    """Passages that an earlier document has, in the order of the text: P of them.
+    """Passages that an earlier document has, P of them, in the order of the text.
 
-    document, source: int32 (P,), where it is repeated, and the earlier document; start: int64 (P,), its first token;
-    length: int32 (P,), tokens; group: int32 (P,), equal for equal passages; fresh: bool (n,), false where
-    a token stands in a passage that is repeated. least: tokens of the shortest; place: int64 (S,), ascending, where so
-    many tokens begin that several documents have; sequence: int32 (S,), equal for equal ones.
+    Parameters
+    ----------
+    document : ndarray
+        int32 (P,), where it is repeated.
+    source : ndarray
+        int32 (P,), the earlier document.
+    start : ndarray
+        int64 (P,), its first token.
+    length : ndarray
+        int32 (P,), tokens.
+    group : ndarray
+        int32 (P,), equal for equal passages.
+    fresh : ndarray
+        bool (n,), false where a token stands in a passage that is repeated.
+    least : int
+        Tokens of the shortest.
+    place : ndarray
+        int64 (S,), ascending, where so many tokens begin that several documents have.
+    sequence : ndarray
+        int32 (S,), equal for equal ones.
     """
 
     document: np.ndarray

@@ -25,8 +25,21 @@ QUICK = GuidedSettings(tol=5e-3)
 
 @dataclass(frozen=True)
 class CrossCost:
-    """names: of the groups. cost: float64 (A, B), what a group costs in the dictionary of B, per 1,000 words; words:
-    int64 (A,); gaps: float64 (B,), proved, of each dictionary; models: the fitted features of each group."""
+    """What each group of documents costs in the dictionary of each other.
+
+    Parameters
+    ----------
+    names : tuple[str, ...]
+        Of the groups.
+    cost : ndarray
+        float64 (A, B), what a group costs in the dictionary of B, per 1,000 words.
+    words : ndarray
+        int64 (A,), of each group.
+    gaps : ndarray
+        float64 (B,), proved, of each dictionary.
+    models : tuple[CompressiveFeatures, ...]
+        The fitted features of each group.
+    """
 
     names: tuple[str, ...]
     cost: np.ndarray

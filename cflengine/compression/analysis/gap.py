@@ -63,11 +63,19 @@ class Charged(Protocol):
 
 @dataclass(frozen=True)
 class GapAttribution:
-    """total: objective less ``bound``, Σ α of the dual prices and the trees' lifts: the lower bound, up to rounding.
+    """The gap of a solution, charged to documents and to K-grams; either sums to ``total``.
 
-    documents: a row a document: document, cost (its pointers and its share of the K-grams it uses), slack, unspent,
-    overlap, lift (not above zero), gap (their sum). grams: a row a K-gram of the dictionary: gram (its number in the
-    index), slack, unspent, overlap, lift, gap. Either sums to ``total``.
+    Parameters
+    ----------
+    total : float
+        Objective less ``bound``.
+    bound : float
+        Σ α of the dual prices and the trees' lifts: the lower bound, up to rounding.
+    documents : DataFrame
+        A row a document: document, cost (its pointers and its share of the K-grams it uses), slack, unspent, overlap,
+        lift (not above zero), gap (their sum).
+    grams : DataFrame
+        A row a K-gram of the dictionary: gram (its number in the index), slack, unspent, overlap, lift, gap.
     """
 
     total: float

@@ -57,15 +57,39 @@ class GramLedger:
 
 @dataclass(frozen=True)
 class GramExplanation:
-    """One K-gram of the index, in the dictionary or not.
+    """One K-gram of the index, in the dictionary or not, with P occurrences.
 
-    saves: what the objective would rise by without it or, where it is not in the dictionary, fall by with it (below
-    zero where it would rise); pointers: its uses, those it would have where it is not in the dictionary; entering:
-    words that come into the dictionary when it goes; leaving: K-grams that fall out of use when it goes (or comes);
-    both int32. positions: int64 (P,), where it occurs; used: bool (P,). Occurrence p is covered, without it where it
-    is used and as things stand where it is not, by the K-grams winner_gram[q] (int32) at tokens winner_start[q]
-    (int64), q = winner_ptr[p] .. winner_ptr[p+1]-1; one that is spelled out is covered by itself. runner_up: the
-    same for the used occurrences, as (tuple of K-grams, how often), the most frequent first; lost_to: for the others.
+    Parameters
+    ----------
+    gram : int
+        Its number.
+    present : bool
+        Whether it is in the dictionary.
+    saves : float
+        What the objective would rise by without it or, where it is not in the dictionary, fall by with it (below zero
+        where it would rise).
+    pointers : int
+        Its uses; those it would have, where it is not in the dictionary.
+    entering : ndarray
+        int32, words that come into the dictionary when it goes.
+    leaving : ndarray
+        int32, K-grams that fall out of use when it goes (or comes).
+    positions : ndarray
+        int64 (P,), where it occurs.
+    used : ndarray
+        bool (P,), whether a pointer goes there.
+    winner_ptr : ndarray
+        int64 (P+1,), what covers occurrence p, without the K-gram where it is used and as things stand where it is not:
+        entries winner_ptr[p] .. winner_ptr[p+1]-1 of the next two; an occurrence that is spelled out is covered by
+        itself.
+    winner_gram : ndarray
+        int32, K-grams.
+    winner_start : ndarray
+        int64, the tokens that they begin at.
+    runner_up : tuple[tuple[tuple[int, ...], int], ...]
+        For the used occurrences, a tuple of K-grams and how often; the most frequent first.
+    lost_to : tuple[tuple[tuple[int, ...], int], ...]
+        The same for the others.
     """
 
     gram: int

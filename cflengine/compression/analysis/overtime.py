@@ -24,7 +24,15 @@ _RISE, _GAMMA, _HIGHEST = 2.0, 1.0, 0.9999
 
 @dataclass(frozen=True)
 class Periods:
-    """number: int64 (N,), the period of each document, −1 for none; names: of the T periods, rising, gaps included."""
+    """The period of each of N documents.
+
+    Parameters
+    ----------
+    number : ndarray
+        int64 (N,), −1 for none.
+    names : tuple[str, ...]
+        Of the T periods, rising, gaps included.
+    """
 
     number: np.ndarray = field(repr=False)
     names: tuple[str, ...]

@@ -23,10 +23,24 @@ DictionaryCost = str | Callable[[Gram], float] | np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PreparedCorpus:
-    """table: the tokens; index: their K-grams; dictionary: float64 (G,), c(s), or None for the number of words;
-    pointer_cost: None for λ, (K,) or (K, n), in the place of λ. plain_cost: of External Macro Data Compression, what a
-    word costs that stands in the text as it is; None for the usual costs. cutter: what cut the documents, where that
-    was learnt from them."""
+    """A corpus of n tokens and its G K-grams, ready to be compressed.
+
+    Parameters
+    ----------
+    table : TokenTable
+        The tokens.
+    index : KGramIndex
+        Their K-grams.
+    dictionary : ndarray or None, default: None
+        float64 (G,), c(s); None for the number of words.
+    pointer_cost : ndarray or None, default: None
+        float64 (K,) or (K, n), in the place of λ; None for λ.
+    plain_cost : float or None, default: None
+        Of External Macro Data Compression: what a word costs that stands in the text as it is; None for the usual
+        costs.
+    cutter : Callable[..., TokenTable] or None, default: None
+        What cut the documents, where that was learnt from them.
+    """
 
     table: TokenTable = field(repr=False)
     index: KGramIndex = field(repr=False)

@@ -55,10 +55,16 @@ class PointerCosts(NamedTuple):
 
 @dataclass(frozen=True)
 class StorageCosts:
-    """What storing costs.
+    """What storing costs: pointer (k, i) d = pointer_by_length[k-1] + pointer_extra[k-1, i]. All d and c are ≥ 0.
 
-    pointer_by_length: float64 (K,) and pointer_extra: float32 (K, n) or (K, 0): pointer (k, i) costs
-    d = pointer_by_length[k-1] + pointer_extra[k-1, i]; dictionary: float64 (G,), c(s). All d and c are ≥ 0.
+    Parameters
+    ----------
+    pointer_by_length : ndarray
+        float64 (K,).
+    pointer_extra : ndarray
+        float32 (K, n), or (K, 0) where there is none.
+    dictionary : ndarray
+        float64 (G,), c(s).
     """
 
     pointer_by_length: np.ndarray

@@ -17,12 +17,31 @@ from cflengine.engine.results import Result
 class StageSnapshot:
     """The homotopy as it stood at the end of one value of ζ.
 
-    cover: uint8 (n,), the binary solution ψ there (bit k-1 of cover[i]: the pointer of length k at token i);
-    weights: uint8 (K, n), w in steps of 1/255, or None for a corpus too large to keep it;
-    binary_share: of the pointers with w > 0.01, the share with w ≥ 0.99. objective: of ψ as the step left it;
-    repaired: of ψ re-encoded with its own dictionary. stays_optimal: at ζ = 0 the least, over tokens, of the largest w
-    of a pointer that covers it: up to this ζ the relaxation's w is feasible, so optimal, in problem (3). An estimate,
-    as w is; NaN at other ζ.
+    Parameters
+    ----------
+    zeta : float
+        ζ.
+    iteration : int
+        Steps so far.
+    objective : float
+        Of the binary solution ψ as the step left it.
+    relaxation : float
+        The relaxed objective, an estimate.
+    n_pointers : int
+        Of ψ.
+    dictionary_size : int
+        Of ψ.
+    binary_share : float
+        Of the pointers with w > 0.01, the share with w ≥ 0.99.
+    repaired : float
+        Objective of ψ re-encoded with its own dictionary.
+    stays_optimal : float
+        At ζ = 0 the least, over tokens, of the largest w of a pointer that covers it: up to this ζ the relaxation's w
+        is feasible, so optimal, in problem (3). An estimate, as w is; NaN at other ζ.
+    cover : ndarray
+        uint8 (n,), ψ: bit k-1 of cover[i] is the pointer of length k at token i.
+    weights : ndarray or None, default: None
+        uint8 (K, n), w in steps of 1/255; None for a corpus too large to keep it.
     """
 
     zeta: float
@@ -47,15 +66,50 @@ class StageSnapshot:
 class CompressionResult(Result):
     """A compressed corpus and what is proved about it.
 
-    objective, lower_bound, gap, n_pointers, dictionary_size: recomputed from the data (see ``certificate``); the bound
-    is on dictionaries of K-grams of up to K words at these costs. relaxation: value of the continuous iterate at the
-    end of ζ = 0, an estimate; relaxation_upper: the relaxed objective at a feasible point near it, proved; cover: uint8
-    (n,), the pointers; dictionary: int32, the K-grams used, ascending; alpha: float64 (n,), the dual price of every
-    token. branchings: trees that bound some parts better than their prices do (model/branching.py); where there are
-    none, Σ alpha = lower_bound up to rounding. unverified_bound: of the exact solver, what HiGHS's branch and bound
-    says is proved, to its tolerances: not recomputed, no part of the gap; NaN of other solvers. stages: of the
-    homotopy, if asked for; they are not saved. digest: of the corpus, words included; empty where an index was solved
-    without its words.
+    Parameters
+    ----------
+    objective : float
+        At the solution, recomputed from the data (see ``certificate``).
+    lower_bound : float
+        On dictionaries of K-grams of up to K words at these costs, recomputed from the data and rounded outward.
+    gap : float
+        objective / lower_bound − 1, rounded outward.
+    reason : TerminationReason
+        Why the solver ended.
+    n_iterations : int
+        Of the solver.
+    n_passes : float
+        Over the data.
+    seconds : float
+        Of solver time.
+    solver : str
+        Its name.
+    settings : Mapping[str, Any]
+        Every parameter.
+    events : tuple[IterationStats, ...] or DataFrame
+        Those of the solve, or the table that they were saved as.
+    cover : ndarray
+        uint8 (n,), the pointers.
+    dictionary : ndarray
+        int32, the K-grams used, ascending.
+    alpha : ndarray
+        float64 (n,), the dual price of every token.
+    certificate : Certificate
+        What was recomputed.
+    relaxation : float
+        Value of the continuous iterate at the end of ζ = 0, an estimate.
+    relaxation_upper : float
+        The relaxed objective at a feasible point near it, proved.
+    unverified_bound : float, default: nan
+        Of the exact solver: what HiGHS's branch and bound says is proved, to its tolerances. Not recomputed, no part of
+        the gap; NaN of other solvers.
+    digest : str, default: ''
+        Of the corpus, words included; empty where an index was solved without its words.
+    branchings : tuple[Branching, ...], default: ()
+        Trees that bound some parts better than their prices do (model/branching.py); where there are none, Σ alpha is
+        ``lower_bound`` up to rounding.
+    stages : tuple[StageSnapshot, ...], default: ()
+        Of the homotopy, if asked for; they are not saved.
     """
 
     cover: np.ndarray = field(repr=False)

@@ -20,7 +20,19 @@ Space = Callable[[], AbstractContextManager[np.ndarray]]
 
 
 class DualBound:
-    """Keeps the best bound and the multiplier behind it (float32 (n,), 4 bytes a token)."""
+    """Keeps the best bound and the multiplier behind it (float32 (n,), 4 bytes a token).
+
+    Parameters
+    ----------
+    coder : Coder
+        Evaluates what is proposed.
+    groups : Groups
+        Of the K-grams.
+    costs : StorageCosts
+        What storing costs.
+    space : Space or None, default: None
+        Arrays to work in; None for new ones.
+    """
 
     def __init__(self, coder: Coder, groups: Groups, costs: StorageCosts, space: Space | None = None) -> None:
         """space: lends float32 (m,) to work in, None for new memory each time."""
@@ -103,6 +115,11 @@ class MultiplierAverage:
     Multipliers circle around their limit, and their mean is nearer to it: on 1.3 million tokens it proves after 400
     steps what the last multipliers prove after 600. A mean over much fewer steps, or from the first on, proves less
     than they do.
+
+    Parameters
+    ----------
+    n_tokens : int
+        Of the corpus.
     """
 
     SHORT = 40  # steps whose mean is no better than the last of them

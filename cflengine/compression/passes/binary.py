@@ -44,7 +44,17 @@ def count_uses(index: KGramIndex, cover: np.ndarray, dtype: type = np.int64) -> 
 
 
 class Coder:
-    """Evaluates and encodes, in parallel over ``blocks``."""
+    """Evaluates binary solutions and encodes with given dictionaries, in parallel over blocks.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams.
+    costs : StorageCosts
+        What storing costs.
+    blocks : Blocks or None, default: None
+        Of documents; None for as many as threads take.
+    """
 
     def __init__(self, index: KGramIndex, costs: StorageCosts, blocks: Blocks | None = None) -> None:
         self.index, self.costs = index, costs

@@ -17,7 +17,15 @@ _NONE = np.empty(0, dtype=np.float32)
 
 
 class Groups:
-    """The groups J(s) of a layout, and buffers for sums over them."""
+    """The groups J(s) of a layout, and buffers for sums over them.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams.
+    lay : PointerLayout
+        Where their pointers are.
+    """
 
     def __init__(self, index: KGramIndex, lay: PointerLayout) -> None:
         self.index, self.layout = index, lay

@@ -36,7 +36,25 @@ CHUNK_POINTERS = 1 << 24  # between two questions whether to stop: well under a 
 
 @dataclass(frozen=True)
 class PointerLayout:
-    """Places of pointers (see the module's docstring) and the blocks that parallel passes are cut into (blocks.py)."""
+    """Places of m pointers in B bins, and the blocks that parallel passes are cut into (blocks.py).
+
+    Parameters
+    ----------
+    slot : ndarray
+        int32 (K, n), place of pointer (k, i); -1 where the K-gram would cross a document's end.
+    rank : ndarray
+        uint16 (m,), from group order to the place within the bin.
+    bins : ndarray
+        int64 (B+1,), bin b is K-grams bins[b] .. bins[b+1]-1.
+    bin_length : ndarray
+        uint8 (B,), their length.
+    bin_ptr : ndarray
+        int64 (B+1,), the places of each bin.
+    order : ndarray
+        int64 (B,), the bins shuffled.
+    blocks : Blocks
+        Of documents.
+    """
 
     slot: np.ndarray
     rank: np.ndarray

@@ -36,8 +36,19 @@ from cflengine.text.kgrams import KGramIndex
 
 @dataclass(frozen=True)
 class PathPoint:
-    """One λ: the result (its dual prices in float32, where these prove as much), int64 (K,) pointers of each length,
-    seconds spent on it."""
+    """One λ of a path.
+
+    Parameters
+    ----------
+    lam : float
+        λ.
+    result : CompressionResult
+        Its dual prices in float32, where these prove as much.
+    pointers_by_length : ndarray
+        int64 (K,), pointers of each length.
+    seconds : float
+        Spent on it.
+    """
 
     lam: float
     result: CompressionResult
@@ -76,7 +87,13 @@ def pointers_by_length(cover: np.ndarray, max_gram: int) -> np.ndarray:
 
 
 class CompressionPath(Sequence[PathPoint]):
-    """The points, by rising λ."""
+    """The points of a λ-path, by rising λ.
+
+    Parameters
+    ----------
+    points : Iterable[PathPoint]
+        One a λ, in any order.
+    """
 
     def __init__(self, points: Iterable[PathPoint]) -> None:
         self.points = tuple(sorted(points, key=lambda point: point.lam))

@@ -36,7 +36,19 @@ _NONE = np.empty(0, dtype=np.float32)
 
 @dataclass
 class RhoRule:
-    """ρ starts small and grows by ``factor`` when r/u, averaged over ``window`` steps, exceeds ``ratio`` (§4.2.4)."""
+    """ρ starts small and grows (§4.2.4).
+
+    Parameters
+    ----------
+    rho : float
+        The first.
+    factor : float
+        By which it grows.
+    window : int
+        Steps that r/u is averaged over.
+    ratio : float
+        It grows when the average exceeds this.
+    """
 
     rho: float
     factor: float
@@ -71,6 +83,19 @@ class LinearisedAdmm:
 
     After a step: ``r`` and ``u`` (equation 7), ``relaxation`` = wᵀd + Σ c(s)‖w_J(s)‖∞ of the new w (an estimate, since
     w covers only nearly), ``support`` the K-grams with w ≠ 0, and at ζ > 0 ``objective`` of the binary ψ in ``cover``.
+
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams.
+    costs : StorageCosts
+        What storing costs.
+    rule : RhoRule
+        For ρ.
+    sigma : float or ndarray or None, default: None
+        σ; None for Theorem 1's, or float64 (K,), by length (then ζ stays 0).
+    over : float, default: 1.0
+        Over-relaxation.
     """
 
     def __init__(
@@ -82,7 +107,6 @@ class LinearisedAdmm:
         sigma: float | np.ndarray | None = None,
         over: float = 1.0,
     ) -> None:
-        """sigma: σ, None for Theorem 1's, or an array (K,), by length (then ζ stays 0); over: over-relaxation."""
         self.index, self.costs, self.rule, self.over = index, costs, rule, over
         sigma = spectral_bound(index.max_gram) if sigma is None else sigma
         self.sigma = np.broadcast_to(np.asarray(sigma, dtype=np.float64), (index.max_gram,))

@@ -24,8 +24,19 @@ _MOST_CELLS = 50_000_000  # of a table of all state weights, at 8 bytes each
 
 
 class ChainModel:
-    """−Σ log Pr(labels | sentence): equation (7). Weights as in problem.ChainFeatures; scores: emission (T, L) and
-    transition (L, L), flat, one after the other."""
+    """−Σ log Pr(labels | sentence): equation (7).
+
+    Weights are as in problem.ChainFeatures; scores: emission (T, L) and transition (L, L), flat, one after the other.
+
+    Parameters
+    ----------
+    data : ChainData
+        The sentences and their labels.
+    features : ChainFeatures
+        Which attributes and labels have a weight.
+    may_go_on : Callable[[], bool], optional
+        Asked between the pieces of a pass.
+    """
 
     cost = (0.0, 1.0, 0.0)  # forward-backward is what costs, and it comes with every loss
 
@@ -148,7 +159,15 @@ def by_length(ptr: np.ndarray) -> np.ndarray:
 
 
 class ChainScorer:
-    """A trained chain at work: likeliest labels and marginals of new sentences."""
+    """A trained chain at work: likeliest labels and marginals of new sentences.
+
+    Parameters
+    ----------
+    features : ChainFeatures
+        Which attributes and labels have a weight.
+    w : ndarray
+        float64, the weights.
+    """
 
     def __init__(self, features: ChainFeatures, w: np.ndarray) -> None:
         self.features, self.w = features, w

@@ -34,9 +34,16 @@ class ScoreModel(Protocol):
 
 
 class BinaryModel:
-    """Σ_i v_i log(1 + exp(−y_i xᵢᵀw)), y float64 ±1 (n,): equation (5) of the paper with classes −1 and +1.
+    """Σ_i v_i log(1 + exp(−y_i xᵢᵀw)): equation (5) of the paper with classes −1 and +1.
 
-    weight: v float64 (n,), above 0; None where all are 1.
+    Parameters
+    ----------
+    design : Design
+        X.
+    y : ndarray
+        float64 (n,), ±1.
+    weight : ndarray or None, default: None
+        v, float64 (n,), above 0; None where all are 1.
     """
 
     def __init__(self, design: Design, y: np.ndarray, weight: np.ndarray | None = None) -> None:

@@ -26,12 +26,33 @@ class Work:
 
 @dataclass(frozen=True)
 class Point:
-    """A place: w, its scores, the loss, its derivative by the scores, f there, and the gradient of f.
+    """A place, and all that is known of f there.
 
-    entropy: loss − derivativeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the
-    model's own predictions, and the dual value of its expected counts (certificate.py). bound: proved on min f by a
-    solver that has a dual point of its own, alpha, else None; gathered and gradient may then be empty. age: moves since
-    scores were fresh.
+    Parameters
+    ----------
+    w : ndarray
+        The weights.
+    scores : ndarray
+        Theirs.
+    derivative : ndarray
+        Of the loss, by the scores.
+    gathered : ndarray
+        The loss's derivative by the weights; may be empty where ``bound`` is there.
+    gradient : ndarray
+        Of f; may be empty where ``bound`` is there.
+    value : float
+        f.
+    loss : float
+        Without the regulariser.
+    entropy : float
+        loss − derivativeᵀscores. Since every loss here is minus a log-likelihood, this is the entropy of the model's
+        own predictions, and the dual value of its expected counts (certificate.py).
+    bound : float or None, default: None
+        Proved on min f by a solver that has a dual point of its own; else None.
+    alpha : ndarray or None, default: None
+        That point.
+    age : int, default: 0
+        Moves since scores were fresh.
     """
 
     w: np.ndarray = field(repr=False)
@@ -51,9 +72,24 @@ class Point:
 class Objective:
     """f(δ) = loss(scores(base + Pδ)) + ridge/2 ‖base + Pδ‖².
 
-    In the space of all weights P is the identity and base 0. In that of clusters ``model`` is tied or merged, base are
-    the weights that δ starts from, ``base_scores`` theirs, ``base_sums`` = Pᵀ base, ``count`` the members of each
-    cluster.
+    In the space of all weights P is the identity and base 0.
+
+    Parameters
+    ----------
+    model : ScoreModel
+        The loss; in the space of clusters it is tied or merged.
+    ridge : float
+        The regularisation parameter, ≥ 0.
+    work : Work, optional
+        Passes so far.
+    base_scores : ndarray or None, default: None
+        Scores of the weights that δ starts from; None for base 0.
+    base_square : float, default: 0.0
+        ‖base‖².
+    base_sums : ndarray or None, default: None
+        Pᵀ base.
+    count : ndarray or None, default: None
+        float64, the members of each cluster.
     """
 
     model: ScoreModel

@@ -49,7 +49,17 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Step:
-    """Where a solver stands after an iteration; a coarse one's point lives in the space of its clusters."""
+    """Where a solver stands after an iteration.
+
+    Parameters
+    ----------
+    stage : str
+        "fine", "coarse", "lifted", or the solver at work.
+    point : Point
+        Of a coarse iteration in the space of its clusters.
+    clusters : Clusters or None, default: None
+        Of a coarse iteration.
+    """
 
     stage: str
     point: Point

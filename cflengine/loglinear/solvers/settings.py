@@ -12,8 +12,17 @@ from cflengine.engine.settings import Limits
 
 @dataclass(frozen=True, kw_only=True)
 class Iterations(Limits):
-    """What every solver has: tol and time_limit, see :class:`~cflengine.engine.settings.Limits`. max_iter: of its
-    iterations, which for dual coordinate descent are passes."""
+    """What every solver has.
+
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+    time_limit : float or None, default: None
+        Seconds of solver time, listeners excluded; None for no limit.
+    max_iter : int, default: 10000
+        Of its iterations, which for dual coordinate descent are passes.
+    """
 
     tol: float = 1e-4
     max_iter: int = 10_000
@@ -125,8 +134,21 @@ class ClusteredSettings(LBFGSSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class NewtonSettings(Iterations):
-    """Newton's method: a trust region around conjugate gradients. forcing: their residual, of the gradient, at most.
-    max_products: of the Hessian with a vector, in an iteration."""
+    """Newton's method: a trust region around conjugate gradients.
+
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+    time_limit : float or None, default: None
+        Seconds of solver time, listeners excluded; None for no limit.
+    max_iter : int, default: 10000
+        Steps at most.
+    forcing : float, default: 0.3
+        Residual of conjugate gradients, of the gradient, at most.
+    max_products : int, default: 500
+        Of the Hessian with a vector, in an iteration.
+    """
 
     forcing: float = 0.3
     max_products: int = 500
@@ -150,7 +172,19 @@ class DualSettings(Iterations):
 
 @dataclass(frozen=True, kw_only=True)
 class AutoSettings(DualSettings):
-    """The default: see auto.py for its rule."""
+    """The default: see auto.py for its rule.
+
+    Parameters
+    ----------
+    tol : float, default: 0.0001
+        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+    time_limit : float or None, default: None
+        Seconds of solver time, listeners excluded; None for no limit.
+    max_iter : int, default: 10000
+        Iterations of the solver at work.
+    random_state : int, default: 0
+        The seed of dual coordinate descent.
+    """
 
 
 def history_bytes(settings: Iterations, n_weights: int, *, by_lbfgs: bool) -> int:

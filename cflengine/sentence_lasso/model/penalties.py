@@ -30,9 +30,22 @@ GROUP_WEIGHTS = ("equal", "length")
 
 @dataclass(frozen=True)
 class Penalty:
-    """A regulariser: its kind, a key of :data:`PENALTIES`, and its parameters, 0 for those that the kind has not.
+    """A regulariser and its parameters, 0 for those that the kind has not.
 
-    Raises ValueError for an unknown kind or a parameter that is not a positive finite number.
+    Parameters
+    ----------
+    kind : str, default: 'sentence'
+        A key of :data:`PENALTIES`.
+    lam_sen : float, default: 0.0
+        λ_sen, of the groups.
+    lam_las : float, default: 0.0
+        λ_las, of the lasso.
+    lam_rid : float, default: 0.0
+        λ_rid, of ridge.
+
+    Raises
+    ------
+    ValueError for an unknown kind or a parameter that is not a positive finite number.
     """
 
     kind: str = "sentence"
@@ -66,8 +79,19 @@ class Penalty:
 
 @dataclass(frozen=True)
 class TrainingData:
-    """X: CSR float64 (D, V), counts by document; counts: CSR float64 (S, V), by training sentence; weight: of the
-    documents, float64 (D,), above 0, or None for 1; by_length: whether λ_sen goes by the sentences' lengths."""
+    """What a regulariser is fitted to: D documents, S sentences, V features.
+
+    Parameters
+    ----------
+    X : csr_matrix
+        float64 (D, V), counts by document.
+    counts : csr_matrix
+        float64 (S, V), by sentence.
+    weight : ndarray or None, default: None
+        float64 (D,), of the documents, above 0; None for 1.
+    by_length : bool, default: False
+        Whether λ_sen goes by the sentences' lengths.
+    """
 
     X: sparse.csr_matrix
     counts: sparse.csr_matrix

@@ -86,13 +86,30 @@ class SentenceGroups:
 
 @dataclass(frozen=True)
 class SentenceProblem:
-    """(P). X: CSR float64 (D, V); y: float64 (D,), −1 or 1; lam_las ≥ 0, lam_sen ≥ 0; kappa: float64 (V,), κ ≥ 0.
+    """(P) of the module's docstring, on D documents and V features.
 
-    weight: float64 (D,), above 0, factors of the documents' losses; None for 1. The dual point of document d is then
-    v_d α_d, 0 ≤ α_d ≤ 1, and its entropy v_d times that of α_d.
+    Parameters
+    ----------
+    X : csr_matrix
+        float64 (D, V), in CSR.
+    y : ndarray
+        float64 (D,), −1 or 1.
+    groups : SentenceGroups
+        The sentences.
+    lam_las : float
+        λ_las ≥ 0.
+    lam_sen : float
+        λ_sen ≥ 0.
+    kappa : ndarray
+        float64 (V,), κ ≥ 0.
+    weight : ndarray or None, default: None
+        float64 (D,), above 0, factors of the documents' losses; None for 1. The dual point of document d is then v_d
+        α_d, 0 ≤ α_d ≤ 1, and its entropy v_d times that of α_d.
 
-    Raises ValueError for y of one class, and where (P) has no dual point to certify with: λ_las = 0 needs κ > 0
-    throughout and no sentences.
+    Raises
+    ------
+    ValueError for y of one class, and where (P) has no dual point to certify with: λ_las = 0 needs κ > 0 throughout and
+    no sentences.
     """
 
     X: sparse.csr_matrix

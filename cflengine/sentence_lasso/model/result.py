@@ -15,10 +15,40 @@ from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProbl
 class SentenceResult(Result):
     """A solution of (P) and what is proved about it.
 
-    w: float64 (V,); bias; copies: float64 (E,), v of ADMM that belong to w, else None. alpha: float64 (D,),
-    multipliers: float64 (E,): the dual point that proves the bound (certificate.dual_bound). reason: "converged" by the
-    gap asked for, or by ADMM's own rule, which proves nothing. early_stopped: whether it ended before its gap did, so
-    that the model depends on ρ or on when it was stopped. settings: λ and the solver's.
+    Parameters
+    ----------
+    objective : float
+        At the solution, recomputed from the data.
+    lower_bound : float
+        On the best objective, recomputed from the data and rounded outward.
+    gap : float
+        objective / lower_bound − 1, rounded outward.
+    reason : TerminationReason
+        "converged" by the gap asked for, or by ADMM's own rule, which proves nothing; or what else ended it.
+    n_iterations : int
+        Of the solver.
+    n_passes : float
+        Over the data.
+    seconds : float
+        Of solver time.
+    solver : str
+        Its name.
+    settings : Mapping[str, Any]
+        λ and the solver's.
+    events : tuple[IterationStats, ...] or DataFrame
+        Those of the solve, or the table that they were saved as.
+    w : ndarray
+        float64 (V,).
+    bias : float
+        β₀.
+    alpha : ndarray
+        float64 (D,), with ``multipliers`` the dual point that proves the bound (certificate.dual_bound).
+    multipliers : ndarray
+        float64 (E,).
+    copies : ndarray or None, default: None
+        float64 (E,), v of ADMM that belong to w; None of other solvers.
+    early_stopped : bool
+        Whether it ended before its gap did, so that the model depends on ρ or on when it was stopped.
     """
 
     w: np.ndarray = field(repr=False)

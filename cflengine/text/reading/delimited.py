@@ -83,7 +83,18 @@ class _Tally:
 class DelimitedTable:
     """The records of a CSV or TSV file; use within :func:`long_fields`.
 
-    Raises CorpusError if there is no header, and from ``records`` for quotes that cannot be repaired.
+    Parameters
+    ----------
+    lines : Iterator[str]
+        The file, line by line.
+    format : str
+        "csv" or "tsv".
+    name : str
+        Of the file, in messages.
+
+    Raises
+    ------
+    CorpusError if there is no header, and from ``records`` for quotes that cannot be repaired.
     """
 
     untyped = True

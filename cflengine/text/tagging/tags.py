@@ -78,7 +78,17 @@ def convert(tags: Sequence[str], scheme: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Score:
-    """Of entities of a kind: right, predicted, and in the truth."""
+    """Entities of a kind, counted.
+
+    Parameters
+    ----------
+    right : int
+        Predicted, and in the truth.
+    predicted : int
+        All that were predicted.
+    true : int
+        All in the truth.
+    """
 
     right: int
     predicted: int

@@ -68,7 +68,14 @@ def solve_guided(
 class GuidedSolver:
     """Solves problem (1) on one corpus again and again, for other costs, each time from where the last ended.
 
-    ``once``: there will be one solve only, so memory can go to its certificate.
+    Parameters
+    ----------
+    index : KGramIndex
+        The K-grams.
+    n_threads : int or None, default: None
+        None for all cores.
+    once : bool, default: False
+        Whether there will be one solve only, so that memory can go to its certificate.
     """
 
     def __init__(self, index: KGramIndex, *, n_threads: int | None = None, once: bool = False) -> None:
