@@ -29,9 +29,11 @@ SOLVERS = (
     "cflengine.compression.solvers.guided.solver", "cflengine.compression.solvers.homotopy",
     "cflengine.compression.solvers.reweighting", "cflengine.compression.solvers.exact",
     "cflengine.compression.solvers.relay", "cflengine.compression.solvers.lambda_path",
+    "cflengine.compression.solvers.lifting", "cflengine.sentence_lasso.solvers.active",
+    "cflengine.loglinear.solvers.auto", "cflengine.plq.newton", "cflengine.plq.race", "cflengine.tokenizer.exchange",
     "cflengine.sentence_lasso.solvers.majorise", "cflengine.sentence_lasso.solvers.admm",
     "cflengine.loglinear.solvers.lbfgs", "cflengine.loglinear.solvers.clustered", "cflengine.loglinear.solvers.dual",
-    "cflengine.loglinear.solvers.newton", "cflengine.loglinear.solvers.owlqn", "cflengine.plq.descent",
+    "cflengine.loglinear.solvers.newton", "cflengine.loglinear.solvers.owlqn", "cflengine.plq.solver",
     "cflengine.tokenizer.solve",
 )  # fmt: skip
 #: of numpydoc: parameters that are not described, that there are not, in another order, without type or description

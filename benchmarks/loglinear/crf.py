@@ -68,7 +68,7 @@ CASES = {
 
 
 def measure(data: str | None, quick: bool, say: Say) -> dict[str, dict[str, Any]]:
-    """Template -> contestant -> seconds, passes, objective, F1; empty, saying why, where the corpus is absent."""
+    """Template -> solver -> seconds, passes, objective, F1; empty, saying why, where the corpus is absent."""
     files = conll(data, ("train", "testa", "testb"), quick, say)
     cases = list(CASES.items())[: 1 if quick else None] if files else []
     return {name: _median(case, case.files(files), say) for name, case in cases}
@@ -114,7 +114,7 @@ def parsimony(data: str | None, numbers: Sequence[int], quick: bool, say: Say) -
 
 
 def _median(case: Case, files: Sequence[TaggedFile], say: Say) -> dict[str, Any]:
-    """The case as often as it asks for, each time all contestants in turn; medians of the times."""
+    """The case as often as it asks for, each time all solvers in turn; medians of the times."""
     runs = [_contest(case, files, say) for _ in range(case.repeats)]
     figures = runs[-1]
     for name, last in figures.items():

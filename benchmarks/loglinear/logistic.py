@@ -29,7 +29,7 @@ _TOLS = (0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8)
 def measure(
     task: Reuters, classes: Sequence[str], ridges: Sequence[float], limit: float, say: Say
 ) -> dict[str, dict[str, Any]]:
-    """Class and ridge -> contestant -> seconds, gap, how."""
+    """Class and ridge -> solver -> seconds, gap, how."""
     out = {}
     for name in classes:
         y = task.y(name)
@@ -40,7 +40,7 @@ def measure(
 
 
 def contest(X: sparse.csr_matrix, y: np.ndarray, ridge: float, limit: float, peers: Sequence[str]) -> dict[str, Any]:
-    """Contestant -> seconds (None: not within the limit), certified gap, and what it was."""
+    """Solver -> seconds (None: not within the limit), certified gap, and what it was."""
     found: dict[str, Any] = {}
     for name, settings in (("auto", AutoSettings(tol=GAP)), ("lbfgs", LBFGSSettings(tol=GAP, time_limit=limit))):
         seconds = []

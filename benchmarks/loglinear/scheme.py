@@ -36,7 +36,7 @@ def restart(recent: Sequence[np.ndarray], factor: float, generator: np.random.Ge
     """A control: forgets the curvature where the others cluster, and takes no coarse steps."""
 
 
-def contestants(limit: float, quick: bool) -> dict[str, Any]:
+def solvers(limit: float, quick: bool) -> dict[str, Any]:
     """Name -> settings; the paper's identity as first matrix and five pairs are "plain m=5"."""
     common: dict[str, Any] = {"tol": 1e-8, "max_iter": 3000, "time_limit": limit}
     found: dict[str, Any] = {
@@ -58,14 +58,14 @@ def contestants(limit: float, quick: bool) -> dict[str, Any]:
 def measure(
     task: Reuters, classes: Sequence[str], ridges: Sequence[float], limit: float, quick: bool, say: Say
 ) -> dict[str, dict[str, Any]]:
-    """Class and ridge -> contestant -> passes to each target, seconds to the second, F1, shares of the time."""
+    """Class and ridge -> solver -> passes to each target, seconds to the second, F1, shares of the time."""
     design, out = Design(task.X), {}
     for name in classes:
         model = BinaryModel(design, task.y(name))
         for ridge in ridges:
             best = solve(model, ridge, "newton-cg", NewtonSettings(tol=1e-9)).lower_bound
             figures = {"scipy L-BFGS-B": {"passes": _scipy(model, ridge, best)}}
-            for title, settings in contestants(limit, quick).items():
+            for title, settings in solvers(limit, quick).items():
                 solver = "clustered" if isinstance(settings, ClusteredSettings) else "lbfgs"
                 figures[title] = _figures(solve(model, ridge, solver, settings), best, task, name)
             out[f"{name} {ridge:g}"] = figures
@@ -110,7 +110,7 @@ def _scipy(model: BinaryModel, ridge: float, best: float) -> list[float | None]:
 
 
 def show(results: dict[str, dict[str, Any]]) -> str:
-    """Passes to 1e-4 by problem and contestant, each with plain's over it; then in aggregate."""
+    """Passes to 1e-4 by problem and solver, each with plain's over it; then in aggregate."""
     names = list(next(iter(results.values())))
     lines = ["passes to 1e-2 / 1e-4 / 1e-6 of a certified optimum; in brackets plain's passes to 1e-4 over theirs"]
     ratios: dict[str, list[float]] = {name: [] for name in names}

@@ -1,7 +1,7 @@
 """Piecewise linear-quadratic losses: primal-dual coordinate descent and its peers to the same proved gaps.
 
-Every contestant's coefficients are judged by one objective against one lower bound, our own at a gap of 1e-8 or what a
-minute proves; a contestant runs anew at tighter and tighter tolerances until it is within 1e-4 and 1e-6 of that bound,
+Every solver's coefficients are judged by one objective against one lower bound, our own at a gap of 1e-8 or what a
+minute proves; a solver runs anew at tighter and tighter tolerances until it is within 1e-4 and 1e-6 of that bound,
 and the time told is that of the run that was. No intercept. Medians of --repeats runs, those of a round one after the
 other, so that a slow moment of the machine meets all of them. Sections: "dense" (scikit-learn's generators), "fair"
 (a constraint, with a conic solver beside), "text" (20 Newsgroups, one group against the rest; ratings of RateBeer;
@@ -29,7 +29,7 @@ from cflengine.plq import FEASIBLE, DescentSettings, PLQProblem, solve
 SECTIONS = ("dense", "fair", "text", "scaling")
 GAPS = (1e-4, 1e-6)
 _LADDER = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
-_PATIENCE_S = 60.0  # a contestant that takes longer is not asked again
+_PATIENCE_S = 60.0  # a solver that takes longer is not asked again
 _LOOSE = 1e-6  # what a peer may fail a constraint by, relative
 
 Fit = Callable[[float], np.ndarray]
@@ -65,12 +65,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def contest(task: Task, repeats: int) -> dict[str, Any]:
-    """Contestant -> gap -> seconds, None where it was not reached."""
+    """Solver -> gap -> seconds, None where it was not reached."""
     problem = task.problem()
     solve(task.problem(slice(0, 200)), DescentSettings(max_iter=3))  # kernels are loaded
     best = solve(problem, DescentSettings(tol=1e-8, max_iter=10**6, time_limit=_PATIENCE_S))
     figures: dict[str, Any] = {"lower_bound": best.lower_bound, "gap_of_bound": best.gap}
-    fits, times = dict(_contestants(task, problem)), {}
+    fits, times = dict(_solvers(task, problem)), {}
     for _ in range(repeats):
         for name, fit in fits.items():
             if name in times and not any(times[name].values()):
@@ -85,7 +85,7 @@ def contest(task: Task, repeats: int) -> dict[str, Any]:
     return figures
 
 
-def _contestants(task: Task, problem: PLQProblem) -> Iterator[tuple[str, Fit]]:
+def _solvers(task: Task, problem: PLQProblem) -> Iterator[tuple[str, Fit]]:
     yield "ours", lambda tol: solve(problem, DescentSettings(tol=tol, max_iter=10**6, time_limit=_PATIENCE_S)).w
     if task.liblinear:
         yield "liblinear", _liblinear(task)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.plq import CONTESTANTS, Descent, DescentSettings, DualSVM, PLQProblem, named_loss, no_constraints
+from cflengine.plq import FORMS, Descent, DescentSettings, DualSVM, PLQProblem, named_loss, no_constraints
 
 ROWS = (2_000, 20_000, 200_000, 2_000_000)  # of 20 dense columns, or 20 entries in 10,000 columns
 _PASSES = 6
@@ -53,7 +53,7 @@ def _convergence(quick: bool) -> dict[str, Any]:
 
     X, y = make_classification(300 if quick else 3_000, 20, n_informative=10, random_state=0)
     found: dict[str, Any] = {"n": len(y)}
-    for name in CONTESTANTS:
+    for name in FORMS:
         settings = DescentSettings(tol=1e-10, max_iter=50 if quick else 1_000)
         result = DualSVM(name, X, 2.0 * y - 1.0, 1e-3, settings).run()
         gaps = result.trace["gap"].to_numpy()
@@ -81,7 +81,7 @@ def show_scaling(found: dict[str, Any]) -> str:
         cells = "".join(f"{seconds:>14.5f}" for seconds in own["seconds_a_pass"])
         lines.append(f"  {form:<8}{cells}{own['exponent']:>10.2f}")
     lines.append(f"\nTwo forms of coordinate descent on an SVM of {found['convergence']['n']:,} observations")
-    for name in CONTESTANTS:
+    for name in FORMS:
         own = found["convergence"][name]
         rate = (
             "–" if own["gap_a_sweep"] is None else f"{own['gap_a_sweep']:.3f} (R² {own['r_squared_of_the_line']:.3f})"

@@ -25,7 +25,7 @@ GAPS = (1e-2, 1e-3, 1e-4)
 
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
-    """case -> contestant -> seconds to each gap, and the objective at the end."""
+    """case -> solver -> seconds to each gap, and the objective at the end."""
     comparison = science(data, say)
     if comparison is None:
         return {}

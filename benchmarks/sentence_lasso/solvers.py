@@ -17,7 +17,7 @@ PARAMETERS = ((0.1, 1.0), (0.1, 0.1), (0.01, 1.0), (1.0, 0.1))  # λ_sen, λ_las
 
 
 def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], None]) -> dict[str, dict[str, Any]]:
-    """λ -> contestant -> seconds to each gap, objective, gap at the end."""
+    """λ -> solver -> seconds to each gap, objective, gap at the end."""
     comparison = science(data, say)
     if comparison is None:
         return {}
@@ -25,15 +25,15 @@ def measure(data: str | None, limit: float, quick: bool, say: Callable[[str], No
     results: dict[str, dict[str, Any]] = {}
     for lam_sen, lam_las in PARAMETERS[: 1 if quick else None]:
         penalty = Penalty("sentence", lam_sen=lam_sen, lam_las=lam_las)
-        contestants: dict[str, Any] = {"majorise": MajoriseSettings(tol=GAPS[-1])}
+        solvers: dict[str, Any] = {"majorise": MajoriseSettings(tol=GAPS[-1])}
         for rho in (1.0,) if quick else RHOS:
             for relaxation in (1.0, 1.6):
                 name = f"admm rho {rho:g}" + (" over-relaxed" if relaxation > 1 else "")
-                contestants[name] = ADMMSettings(
+                solvers[name] = ADMMSettings(
                     rho=rho, relaxation=relaxation, max_iter=100_000, tol=GAPS[-1], w_tol=0.0, time_limit=limit
                 )
         figures = {}
-        for name, settings in contestants.items():
+        for name, settings in solvers.items():
             result = solve(comparison.data.start(signs, penalty), settings)
             figures[name] = reached(result, GAPS)
             say(f"λ_sen {lam_sen:g} λ_las {lam_las:g} {name}: {figures[name]}")

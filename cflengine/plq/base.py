@@ -22,11 +22,11 @@ from cflengine.plq import constraints as limits
 from cflengine.plq import saved
 from cflengine.plq.arrays import sizes_of
 from cflengine.plq.certificate import FEASIBLE
-from cflengine.plq.descent import DESCENT, solve
 from cflengine.plq.losses import Loss, named_loss
 from cflengine.plq.problem import Constraints, PLQProblem
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
+from cflengine.plq.solver import DESCENT, solve
 
 _BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
 _BYTES_PER_ENTRY = 8  # of a sparse matrix: squares, for norms

@@ -13,16 +13,6 @@ A free β₀ follows from the condition Σ a_i = 0 by the method of multipliers:
 feature of the size M, with a penalty on its distance from where it was after the last pass, not from 0. So a step of
 the duals moves it at once, and where it no longer moves the penalty is 0. The proof takes the best β₀ there is for its
 β.
-
-Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
-at the kink, β = 1/2.
-
->>> from cflengine.plq.problem import CompositeLoss, no_constraints
->>> one, none = np.ones((1, 1)), np.zeros((1, 0))
->>> loss = CompositeLoss(U=-one, V=one, S=none, T=none, tau=none)
->>> result = solve(PLQProblem(2.0 * one, loss, no_constraints(1)), DescentSettings(tol=1e-9))
->>> result.w.round(6).tolist(), round(result.objective, 6), result.gap <= 1e-9
-([0.5], 0.125, True)
 """
 
 from __future__ import annotations
@@ -35,12 +25,10 @@ import numpy as np
 from cflengine.engine.gaps import EPSILON, relative_gap
 from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener, TerminationReason
-from cflengine.engine.registry import Solver
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.arrays import Products, losses_of, rows_of, sizes_of
 from cflengine.plq.certificate import Certificate, Sizes, certify
-from cflengine.plq.constraints import check_problem
 from cflengine.plq.extrapolation import Extrapolation
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem
@@ -63,7 +51,21 @@ _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
 
 class Descent(Run):
-    """One solve; ``start``: a result to begin from, of the same shape."""
+    """One solve by primal-dual coordinate descent.
+
+    Parameters
+    ----------
+    problem : PLQProblem
+        (P).
+    settings : DescentSettings
+        Of the solver.
+    listeners : Iterable[Listener], default: ()
+        Get its events; False ends it.
+    start : PLQResult or None, default: None
+        A result to begin from, of the same shape.
+    sizes : Sizes or None, default: None
+        Norms of X, where they are known.
+    """
 
     solver = "descent"
 
@@ -356,44 +358,3 @@ class Descent(Run):
             **self.facts(found.objective, self.lower_bound), w=beta, bias=bias, lam=lam, gam=gam, xi=xi,
             violation=found.violation, support=int(np.count_nonzero(beta)), n_screened=int(self.screened.sum()),
         )  # fmt: skip
-
-
-def solve(
-    problem: PLQProblem,
-    settings: DescentSettings | None = None,
-    listeners: Iterable[Listener] = (),
-    *,
-    start: PLQResult | None = None,
-    sizes: Sizes | None = None,
-) -> PLQResult:
-    """Solve (P) of :mod:`~cflengine.plq.problem` by primal-dual coordinate descent.
-
-    Parameters
-    ----------
-    problem : PLQProblem
-        Data, losses, constraints, penalty.
-    settings : DescentSettings or None, default: None
-        Gap, limits, and more; None for the defaults.
-    listeners : Iterable[Listener], default: ()
-        Get an event a proof; one that answers False ends the solve.
-    start : PLQResult or None, default: None
-        A result of the same shape to begin from.
-    sizes : Sizes or None, default: None
-        Of the problem's X, where they are known.
-
-    Returns
-    -------
-    PLQResult
-        The best β that was proved, with the best duals.
-
-    Raises
-    ------
-    ValueError for data that are not finite, and for constraints that no β meets.
-    """
-    sizes = sizes or sizes_of(problem.X)
-    check_problem(problem, sizes.rows)
-    return Descent(problem, settings or DescentSettings(), listeners, start, sizes).run()
-
-
-_ABLE = frozenset({"bounds", "warm start"})
-DESCENT = Solver("descent", "primal-dual coordinate descent", DescentSettings, _ABLE, solve)

@@ -21,6 +21,16 @@ and ξ, and prove a bound with no more work; σ grows, and the gap falls faster 
 A coefficient whose r lies between −ν and ν is 0 in the end, and is reported as 0. σ belongs to z: σ_li = h/u_li², where
 h is the curvature of ψ between its kinks; a coefficient's is h times its feature's sum of squares, and that of a
 constraint h times their mean over ‖a_k‖²: as much as all observations together would have.
+
+Worked example: the hinge loss of one observation, 2, of class 1 (problem.py), whose best β is at the kink, 1/2.
+
+>>> from cflengine.plq.problem import CompositeLoss, no_constraints
+>>> one, none = np.ones((1, 1)), np.zeros((1, 0))
+>>> problem = PLQProblem(2.0 * one, CompositeLoss(U=-one, V=one, S=none, T=none, tau=none), no_constraints(1))
+>>> start = Iterate(np.zeros((1, 1)), none, np.zeros(0), np.zeros(1), 0.0)
+>>> *_, (found, steps) = AugmentedNewton(problem, np.array([4.0]), start, 1e-3, lambda: True)
+>>> found.beta.round(6).tolist(), found.lam.round(6).tolist()
+([0.5], [[0.25]])
 """
 
 from __future__ import annotations

@@ -9,6 +9,13 @@
 (the talk in the references, Dai 2023). Both take the same steps in the same order, so α is the same after every sweep
 up to rounding; what differs is what a step costs. descent.py is the second with what makes it fast in practice, so
 neither is this project's solver: they are here to be watched. No intercept, every α visited once a sweep.
+
+Worked example: one observation, 2, of class 1. Both forms step to α = 1/4, β = 1/2 (problem.py).
+
+>>> X, y = np.array([[2.0]]), np.array([1.0])
+>>> runs = [DualSVM(name, X, y, 1.0, DescentSettings(tol=1e-9)).run() for name in FORMS]
+>>> [(result.w.tolist(), result.lam.tolist(), result.gap <= 1e-9) for result in runs]
+[([0.5], [[0.25]], True), ([0.5], [[0.25]], True)]
 """
 
 from __future__ import annotations
@@ -34,7 +41,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 
 MOST = 6000  # observations of the pure form, whose Q has the square of that
-CONTESTANTS = ("pure", "primal-dual")
+FORMS = ("pure", "primal-dual")
 _STEPS = 512  # between two questions whether to stop
 
 

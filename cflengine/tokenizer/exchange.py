@@ -1,4 +1,16 @@
-"""The search at a fixed size: pieces are added or dropped until there are as many as wanted, then exchanged."""
+"""The search at a fixed size: pieces are added or dropped until there are as many as wanted, then exchanged.
+
+Worked example: the words "ab" and "abc", each once, in characters: five tokens without a piece, three with "ab".
+
+>>> from cflengine.tokenizer.words import Cutting, WordTable
+>>> pieces = Candidates.of(WordTable.of({"ab": 1, "abc": 1}, Cutting("character", None)), 3)
+>>> search = Exchange(pieces)
+>>> search.size, search.tokens, int(search.worth[pieces.many].max())
+(0, 5, 2)
+>>> search.resize(1)
+>>> search.size, search.tokens
+(1, 3)
+"""
 
 from __future__ import annotations
 

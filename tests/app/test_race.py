@@ -1,4 +1,4 @@
-"""The race: each contestant alone against the clock, told of live, and the page around it."""
+"""The race: each solver alone against the clock, told of live, and the page around it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(job: Job, names, table, **more) -> Race:
 # ---- the race itself
 
 
-def test_every_contestant_does_what_it_does_alone(table):
+def test_every_solver_does_what_it_does_alone(table):
     job, names = job_of_race(), ("guided", "homotopy", "reweighting")
     over = run(job, names, table).over
     assert [one.solver for one in over] == list(names) and job.so_far.over is over
@@ -105,7 +105,7 @@ def test_a_time_limit_is_for_each(table, monkeypatch):
     assert given == [SOLVERS[n].settings(time_limit=7.0) for n in ("guided", "homotopy")]
 
 
-def test_a_contestant_that_refuses_the_corpus_says_why_and_the_others_run(table, monkeypatch):
+def test_a_solver_that_refuses_the_corpus_says_why_and_the_others_run(table, monkeypatch):
     def refuse(*_, **__):
         raise ValueError("the exact solver is for small corpora.")
 
@@ -186,22 +186,22 @@ def test_a_race_from_start_to_table(open_app):
     assert "settings have changed since this race" in captions(app) and "λ = 1, K = 3" in captions(app)
 
 
-def test_contestants_and_limit_last_and_start_in_their_order(open_app):
+def test_solvers_and_limit_last_and_start_in_their_order(open_app):
     app = show(use(open_app()), "race")
-    app.pills(key="widget_contestants").set_value(["reweighting", "guided"])
+    app.pills(key="widget_solvers").set_value(["reweighting", "guided"])
     sound(app.number_input(key="widget_race_limit").set_value(30.0).run())
     show(app, "corpus")
     app = raced(show(app, "race"))
     assert race_job(app).key[-2:] == (("guided", "reweighting"), 30.0)
     assert app.dataframe[0].value["solver"].tolist() == ["guided", "reweighting"]
-    sound(app.pills(key="widget_contestants").set_value([]).run())
+    sound(app.pills(key="widget_solvers").set_value([]).run())
     assert app.button(key="run").disabled
 
 
 def test_a_race_is_stopped_from_its_page_and_from_the_sidebar(open_app):
     for key in ("stop", "stop_sidebar_race"):
         app = open_app("race", k="8")
-        sound(app.pills(key="widget_contestants").set_value(["homotopy", "reweighting"]).run())
+        sound(app.pills(key="widget_solvers").set_value(["homotopy", "reweighting"]).run())
         sound(app.button(key="run").click().run())
         job = race_job(app)
         until(lambda job=job: len(job.rows) > 3)

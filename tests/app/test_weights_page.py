@@ -58,7 +58,7 @@ def test_a_class_may_be_a_number_that_gaps_in_the_column_made_a_fraction():
     assert set(found.comparison.labels.classes) == {"1", "the rest"}
 
 
-def test_every_contestant_ends_at_the_same_optimum(run):
+def test_every_solver_ends_at_the_same_optimum(run):
     assert list(run.results) == list(TITLES)
     assert all(result.gap <= TOL for result in run.results.values())
     values = [result.objective for result in run.results.values()]

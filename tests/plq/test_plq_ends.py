@@ -15,10 +15,10 @@ from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.progress import TerminationReason
 from cflengine.plq.arrays import rows_of
 from cflengine.plq.constraints import box, inequalities, monotone, nonnegative, together
-from cflengine.plq.descent import solve
 from cflengine.plq.problem import Constraints
 from cflengine.plq.projection import feasible
 from cflengine.plq.settings import DescentSettings
+from cflengine.plq.solver import solve
 from naive.plq import optimum
 
 NOTHING = 1e-8  # of the objective of β = 0: there the optimum is 0, and a relative gap says nothing

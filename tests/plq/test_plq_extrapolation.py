@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from cflengine.plq.descent import Descent, solve
+from cflengine.plq.descent import Descent
 from cflengine.plq.extrapolation import PASSES, Extrapolation
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import PLQProblem, no_constraints
 from cflengine.plq.settings import DescentSettings
+from cflengine.plq.solver import solve
 from naive.plq import optimum
 
 

@@ -13,12 +13,12 @@ from cflengine.engine.progress import TerminationReason
 from cflengine.plq import descent, newton
 from cflengine.plq.arrays import losses_of
 from cflengine.plq.certificate import Sizes, certify
-from cflengine.plq.descent import solve
 from cflengine.plq.losses import named_loss
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem, no_constraints
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift
+from cflengine.plq.solver import solve
 from naive.plq import optimum
 
 

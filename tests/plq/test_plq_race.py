@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import TerminationReason
-from cflengine.plq.race import CONTESTANTS, MOST, DualSVM
+from cflengine.plq.race import FORMS, MOST, DualSVM
 from cflengine.plq.settings import DescentSettings
 
 
@@ -24,7 +24,7 @@ def data(n: int = 60, d: int = 8, *, dense: bool = True):
 def test_both_take_the_same_steps(dense):
     X, y = data(dense=dense)
     for sweeps in (1, 2, 7):
-        runs = {name: DualSVM(name, X, y, 0.7, DescentSettings(tol=None, max_iter=sweeps)) for name in CONTESTANTS}
+        runs = {name: DualSVM(name, X, y, 0.7, DescentSettings(tol=None, max_iter=sweeps)) for name in FORMS}
         results = {name: run.run() for name, run in runs.items()}
         np.testing.assert_allclose(runs["pure"].alpha, runs["primal-dual"].alpha, atol=1e-12)
         assert (runs["pure"].alpha >= 0).all() and (runs["pure"].alpha <= 0.7).all()
@@ -35,8 +35,8 @@ def test_both_take_the_same_steps(dense):
 
 def test_operations_are_n_squared_and_n_d():
     X, y = data(50, 6)
-    heard: dict[str, list[float]] = {name: [] for name in CONTESTANTS}
-    for name in CONTESTANTS:
+    heard: dict[str, list[float]] = {name: [] for name in FORMS}
+    for name in FORMS:
         listener = lambda stats, own=heard[name]: own.append(stats.extra["operations"])  # noqa: E731
         DualSVM(name, X, y, 1.0, DescentSettings(tol=None, max_iter=5), [listener]).run()
     pure, carried = np.diff(heard["pure"]), np.diff(heard["primal-dual"])
@@ -44,7 +44,7 @@ def test_operations_are_n_squared_and_n_d():
     assert (carried >= 50 * 6).all() and (carried <= 2 * 50 * 6).all()
 
 
-@pytest.mark.parametrize("name", CONTESTANTS)
+@pytest.mark.parametrize("name", FORMS)
 def test_the_end_is_the_svm_certified(name):
     X, y = data(200, 5)
     result = DualSVM(name, X, y, 0.5, DescentSettings(tol=1e-6)).run()
@@ -56,7 +56,7 @@ def test_the_end_is_the_svm_certified(name):
 def test_rows_of_zeros_and_stops():
     X, y = data(20, 4)
     X[3] = 0.0
-    for name in CONTESTANTS:
+    for name in FORMS:
         run = DualSVM(name, X, y, 2.0, DescentSettings(tol=1e-8, max_iter=10_000))
         assert run.run().gap <= 1e-8 and run.alpha[3] == 2.0
         stopped = DualSVM(name, X, y, 2.0, DescentSettings(tol=None), [lambda stats: stats.iteration < 3]).run()

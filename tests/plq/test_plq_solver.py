@@ -16,12 +16,13 @@ from cflengine.plq import constraints as limits
 from cflengine.plq import kernels
 from cflengine.plq.arrays import losses_of, rows_of
 from cflengine.plq.certificate import Sizes, balance, certify
-from cflengine.plq.descent import Descent, solve
+from cflengine.plq.descent import Descent
 from cflengine.plq.losses import named_loss
 from cflengine.plq.problem import CompositeLoss, PLQProblem, no_constraints
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range
+from cflengine.plq.solver import solve
 from naive.plq import optimum
 
 MARGINS = ("hinge", "squared_hinge", "smoothed_hinge")

@@ -1,5 +1,16 @@
 """The last phase of a solve: where the gap lies, exact search for a better solution, then branching trees for a better
-bound, until the gap is reached or hardly anything helps."""
+bound, until the gap is reached or hardly anything helps.
+
+Worked example: "a a a a b b" at λ = 1/2, K = 2. The relaxation proves no more than 4.75; that nothing costs
+less than 5 takes a tree.
+
+>>> from cflengine import CompressiveFeatures, GuidedSettings
+>>> result = CompressiveFeatures(0.5, 2, settings=GuidedSettings(tol=0.0)).fit(["a a a a b b"]).result_
+>>> result.objective, round(result.lower_bound, 9), round(float(result.alpha.sum()), 4)
+(5.0, 5.0, 4.75)
+>>> len(result.branchings) > 0
+True
+"""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ class LiveChart {
     const value = (name) => (this.names.length ? null : this.done?.[name]) ?? last?.[name] ?? null;
     const words = [this.broken ?? this.stateWord()];
     const racing = this.names.length > 0;
-    const over = racing && (this.done || !this.streamUrl); // then no contestant's numbers are those of the race
+    const over = racing && (this.done || !this.streamUrl); // then no solver's numbers are those of the race
     if (racing && last && !over) words.push(this.names[last.s]);
     if (!over) {
       if (last) words.push(`${this.stepsWord.replace(/s$/, "")} ${integer(last.i)}`, `${last.t.toFixed(1)} s`);

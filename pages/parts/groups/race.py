@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts.components.live_chart import live_trace_chart
-from pages.parts.groups.run import TITLES, WeightsRun, contestants
+from pages.parts.groups.run import TITLES, WeightsRun, solvers
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import FAILED, Job, followed
 from pages.parts.shared.state import WEIGHTS, current_job
@@ -34,12 +34,12 @@ def draw_weights_race() -> None:
 
 
 def draw_race(job: Job) -> None:
-    """Objective and bound of every contestant by seconds or passes, live."""
+    """Objective and bound of every solver by seconds or passes, live."""
     live_trace_chart(
         **followed(job),
         key=f"weights_race_{job.id}",
         on_done=lambda: None,
-        series=[TITLES[name] for name in contestants(job.key[2])],
+        series=[TITLES[name] for name in solvers(job.key[2])],
         levels=GAPS[:2],
         log=True,
         height=400,
@@ -53,7 +53,7 @@ def draw_race(job: Job) -> None:
 
 
 def draw_standings(run: WeightsRun) -> None:
-    """A row a contestant: passes and seconds to each gap."""
+    """A row a solver: passes and seconds to each gap."""
     rows = []
     for name, result in run.results.items():
         trace = result.trace

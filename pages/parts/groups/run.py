@@ -71,7 +71,7 @@ class WeightsChoice:
 
 
 class _Lane:
-    """A contestant's listener: its events become rows of the job, by seconds and by passes over the data."""
+    """A solver's listener: its events become rows of the job, by seconds and by passes over the data."""
 
     def __init__(self, job: Job, number: int, name: str) -> None:
         self.job, self.number, self.name = job, number, name
@@ -96,7 +96,7 @@ class WeightsRun:
     # ---- in the solver's thread
 
     def run(self, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
-        """Make the matrix, run every contestant. A stop keeps what is there. Raises ValueError."""
+        """Make the matrix, run every solver. A stop keeps what is there. Raises ValueError."""
         warm_up()
         choice = self.choice
         names = choice.name, rest(choice.name)
@@ -113,7 +113,7 @@ class WeightsRun:
         self.information = mutual_information(X, y)
         self.watch = np.argsort(-self.information, kind="stable")[:MOST_WATCHED]
         self.comparison = comparison
-        for number, (name, settings) in enumerate(contestants(choice).items()):
+        for number, (name, settings) in enumerate(solvers(choice).items()):
             if self.results and not job.poll():
                 break
             self.results[name] = self._solve(name, settings, _Lane(job, number, name))
@@ -222,7 +222,7 @@ class WeightsRun:
         )
 
 
-def contestants(choice: WeightsChoice) -> dict[str, Any]:
+def solvers(choice: WeightsChoice) -> dict[str, Any]:
     """Name -> settings, in the order of the race."""
     scheme = ClusteredSettings(
         tol=TOL, time_limit=LIMIT_S, rounds=choice.rounds, fine_iter=choice.fine_iter, clustering=choice.clustering,

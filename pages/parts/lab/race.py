@@ -1,8 +1,8 @@
 """A race of solvers on one corpus: Figure 4 and Table 3 of Paskov, Mitchell and Hastie (AISTATS 2014), live.
 
-One contestant after the other in the solver's thread, each with its default settings and from a fresh start: only the
-K-gram index and the costs, which none could do without, are shared. Seconds count from a contestant's own start, the
-making of its state included. A gap is a contestant's own, against the bound that it has proved itself by then.
+One solver after the other in the worker thread, each with its default settings and from a fresh start: only the
+K-gram index and the costs, which none could do without, are shared. Seconds count from a solver's own start, the
+making of its state included. A gap is a solver's own, against the bound that it has proved itself by then.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import streamlit as st
 from cflengine import CompressiveFeatures, IterationStats, warm_up
 from cflengine.compression import SOLVERS, StorageCosts
 from cflengine.text import KGramIndex, TokenTable
-from pages.parts.shared.controls import CONTESTANTS, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
+from pages.parts.shared.controls import RACED, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job, trace_row
 from pages.parts.shared.state import RACE, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.shared.words import gap_text, number, plain
@@ -30,7 +30,7 @@ USUAL, LIMIT_S = ("guided", "homotopy", "reweighting"), 120.0
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a contestant has come: seconds until its gap was at most each of ``GAPS`` (NaN: not yet), seconds and
+    """How far a solver has come: seconds until its gap was at most each of ``GAPS`` (NaN: not yet), seconds and
     steps so far, best cost, proved gap, K-grams (-1 before the end), and how it ended ("" before)."""
 
     solver: str
@@ -45,7 +45,7 @@ class Standing:
 
 @dataclass
 class Race:
-    """The contestants in their order, and what those that are over have reached; written by the worker alone. stage:
+    """The solvers in their order, and what those that are over have reached; written by the worker alone. stage:
     what is done before the first begins, "" from then on."""
 
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Race:
 
 
 class Lane:
-    """One contestant's listener: its events, in seconds since its own start, become rows of the race's job."""
+    """One solver's listener: its events, in seconds since its own start, become rows of the race's job."""
 
     def __init__(self, job: Job, number: int, name: str) -> None:
         self.job, self.number, self.name = job, number, name
@@ -77,8 +77,8 @@ class Lane:
 def run_race(
     job: Job, names: Sequence[str], table: TokenTable, *, lam: float, max_gram: int, time_limit: float | None
 ) -> Race:
-    """All contestants in turn; ``job.so_far`` and ``job.rows`` tell of it as it goes. A stop ends the race, with what
-    there is. A contestant that refuses the corpus is told of in its standing. Raises what ``prepare`` does."""
+    """All solvers in turn; ``job.so_far`` and ``job.rows`` tell of it as it goes. A stop ends the race, with what
+    there is. A solver that refuses the corpus is told of in its standing. Raises what ``prepare`` does."""
     race = job.so_far = Race(tuple(names))
     warm_up(*names)
     race.stage = "Looking for every phrase of the corpus"
@@ -116,7 +116,7 @@ def reached(rows: Sequence[dict[str, Any]]) -> tuple[float, ...]:
 
 
 def standings(race: Race, rows: Sequence[dict[str, Any]]) -> list[Standing]:
-    """One for each contestant: those that are over, the one that runs, those to come."""
+    """One for each solver: those that are over, the one that runs, those to come."""
     found = list(race.over)
     for s in range(len(found), len(race.names)):
         own = [row for row in rows if row["s"] == s]
@@ -126,7 +126,7 @@ def standings(race: Race, rows: Sequence[dict[str, Any]]) -> list[Standing]:
 
 
 def race_table(found: Sequence[Standing], *, over: bool = False) -> pd.DataFrame:
-    """Table 3's form: a row a contestant, a dash where there is nothing to say. over: whether none is to come."""
+    """Table 3's form: a row a solver, a dash where there is nothing to say. over: whether none is to come."""
     rows = []
     whole = all(one.objective == round(one.objective) for one in found if math.isfinite(one.objective))
     for one in found:
@@ -174,18 +174,18 @@ def _late(seconds: float) -> float:
 
 
 def draw_race_controls() -> None:
-    """λ and K, the contestants, the time limit, Race and Stop."""
+    """λ and K, the solvers, the time limit, Race and Stop."""
     job, state = current_job(RACE), st.session_state
     lam, gram = st.columns([5, 3])
     with lam:
         lam_slider()
     with gram:
         gram_slider()
-    state.setdefault("contestants", list(USUAL))
+    state.setdefault("solvers", list(USUAL))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.pills(
-            "Contestants", CONTESTANTS, selection_mode="multi", default=state.contestants, key="widget_contestants",
-            on_change=lambda: state.update(contestants=state.widget_contestants), help="They start in this order.",
+            "Solvers", RACED, selection_mode="multi", default=state.solvers, key="widget_solvers",
+            on_change=lambda: state.update(solvers=state.widget_solvers), help="They start in this order.",
             wrap=True,
         )  # fmt: skip
         st.number_input(
@@ -193,15 +193,15 @@ def draw_race_controls() -> None:
             key="widget_race_limit", on_change=lambda: state.update(race_limit=state.widget_race_limit),
             format="%g", width=230,
         )  # fmt: skip
-        run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.contestants)
+        run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.solvers)
     if job is not None and not job.active and job.key != _race_key():
         st.caption("⚠ The settings have changed since this race was run.")
 
 
 def _race_key() -> tuple[Any, ...]:
-    """Corpus, kind, λ, K, contestants, time limit."""
+    """Corpus, kind, λ, K, solvers, time limit."""
     chosen, state = settings(), st.session_state
-    names = tuple(name for name in CONTESTANTS if name in state.contestants)
+    names = tuple(name for name in RACED if name in state.solvers)
     return (state.corpus_id, RACE, chosen.lam, chosen.max_gram, names, state.race_limit)
 
 
@@ -237,7 +237,7 @@ def _standings(job_id: str) -> None:
         text = {name: st.column_config.TextColumn(alignment="right") for name in frame.columns[1:-1]}
         st.dataframe(frame, hide_index=True, column_config=text, alt="Seconds to each gap, steps, cost and gap")
         st.caption(
-            f"λ = {job.key[2]:g}, K = {job.key[3]}. Seconds (s) from each contestant's own start to the first solution "
+            f"λ = {job.key[2]:g}, K = {job.key[3]}. Seconds (s) from each solver's own start to the first solution "
             f"proved to be within {', '.join(f'{100 * gap:g}' for gap in GAPS[:-1])} or {100 * GAPS[-1]:g} % of "
             "the best possible one; a dash: not reached."
         )

@@ -14,7 +14,7 @@ from cflengine import CompressiveFeatures, IterationStats
 from cflengine.engine import InputError
 from cflengine.linear import largest_weights, vectorizer
 from cflengine.plq import (
-    CONTESTANTS,
+    FORMS,
     LOSSES,
     DescentSettings,
     DualSVM,
@@ -164,7 +164,7 @@ class LossRun:
         where = comparison.train[:RACE_DOCUMENTS]
         X, y = comparison.X[where], np.where(comparison.y[where] == 1, 1.0, -1.0)
         settings = DescentSettings(tol=RACE_TOL, max_iter=100_000, time_limit=RACE_LIMIT_S)
-        for number, name in enumerate(CONTESTANTS):
+        for number, name in enumerate(FORMS):
             if not job.poll():
                 break
             self.races[name] = DualSVM(name, X, y, self.choice.C, settings, (_Lane(job, number),)).run()
@@ -189,7 +189,7 @@ class _Fit:
 
 
 class _Lane:
-    """A contestant's listener: its events become rows of the job, by operations."""
+    """A solver's listener: its events become rows of the job, by operations."""
 
     def __init__(self, job: Job, number: int) -> None:
         self.job, self.number = job, number

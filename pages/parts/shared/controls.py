@@ -41,7 +41,7 @@ LESS_IS_OPEN = (
 )
 
 #: Those that can race each other: what fits into memory is only slower in shards.
-CONTESTANTS = tuple(name for name in SOLVERS_HERE if name not in ("relay", "sharded"))
+RACED = tuple(name for name in SOLVERS_HERE if name not in ("relay", "sharded"))
 
 #: What they are called on pages.
 TITLES = {

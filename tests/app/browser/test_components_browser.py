@@ -87,7 +87,7 @@ def test_an_end_that_the_page_knows_before_the_stream_is_shown(page, demo_url):
     assert "gap 0." in page.locator(".cfl-live-status").inner_text(), "the last row's, where the end has none"
 
 
-def test_a_race_tells_its_contestants_apart_without_colour(page, demo_url):
+def test_a_race_tells_its_solvers_apart_without_colour(page, demo_url):
     page.goto(f"{demo_url}/?show=race")
     page.locator(f"{PLOT} svg.main-svg").first.wait_for(timeout=60_000)
     page.wait_for_function(f"document.querySelector('{PLOT}')?.data?.length === 12")
