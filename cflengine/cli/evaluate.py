@@ -24,9 +24,9 @@ and from other tools' phrases, and judge all of them on the same held-out docume
 INPUT as for cflengine compress. A column of numbers is learnt by an elastic net; one of classes by a linear SVM (of
 more than 50 classes by centroids); one of authors as Paskov, Mitchell and Hastie did (AISTATS 2014, Section 5.1.1):
 three documents of each author are held out, and their average is given to the nearest centroid, by the cosine (by the
-Euclidean distance beside it, in report.json). A column of which four fifths are numbers is one of numbers; the rest is
-left aside, and counted. λ, the way to count and the regularisation are chosen on documents beside the test. K-grams are
-found once, without looking at any label.
+Euclidean distance beside it, in report.json). A column of which four fifths are numbers, of five different ones or
+more, is one of numbers (--task says otherwise); the rest is left aside, and counted. λ, the way to count and the
+regularisation are chosen on documents beside the test. K-grams are found once, without looking at any label.
 
 Which documents are judged: those of the column "split" that say test, if there is one; else a random quarter; else, of
 fewer than 1,000 documents, all of them in five folds. --group and --time change that.
@@ -39,8 +39,9 @@ Written to DIR:
   telling.csv         the K-grams of largest weight, with their direction
   predictions.csv     a row a judged document (or author): the truth, by unigrams, by compressive features
   learning_curve.csv  what a share of the training documents is worth
-  model-COLUMN.cflm   the recommended model, from a text to its prediction, for cflengine predict (none of authors, nor
-                      of more than 50 classes, which are told apart by their centroids)
+  model-COLUMN.cflm   the recommended model, from a text to its prediction, for cflengine predict: of the compressive
+                      features that did best on the documents to choose by, also where words do better (none of
+                      authors, nor of more than 50 classes, which go by their centroids)
   left_out.csv        the records of INPUT that are no documents, and why (only if there are any)
   report.json         an entry a target, in it one a method; the path; seconds, memory, versions
 """
@@ -203,6 +204,8 @@ class _Line:
 
 
 def _summary(finding: Any) -> None:
+    import pandas as pd
+
     task, table = finding.task, finding.table()
     facts = task.target.summary()
     print(f"{task.target.column} ({many(facts['n_documents'], 'document')}; {task.how}; {task.learner})")
@@ -210,6 +213,13 @@ def _summary(finding: Any) -> None:
     for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare)):
         if facts[name]:
             print(f"  {many(facts[name], 'document')} {of}: for the dictionary alone")
+    classes = task.target.labels.classes
+    if (
+        facts["task"] == "class"
+        and len(classes) < 5
+        and pd.to_numeric(pd.Series(classes), errors="coerce").notna().all()
+    ):
+        print(f"  numbers of {many(len(classes), 'value')}, learnt as classes; --task number learns them as numbers")
     if not finding.methods:
         print("  stopped before the first method was judged")
         return
@@ -224,6 +234,9 @@ def _summary(finding: Any) -> None:
         p = f"  p {test['p']:.2g}" if isinstance(test, dict) else ""
         star = "  ← recommended" if row["method"] == finding.recommended else ""
         print(f"  {row['method']:<32} {shown(row[task.measure])}{interval}{size}{p}{star}")
+    test = finding.methods.get(finding.recommended or "", {}).get("against_unigrams")
+    if test and test["p"] < 0.05 and test["gain"] < 0:
+        print(f"  words do better than the recommended features here (p {test['p']:.2g})")
     if names := finding.no_better_than_guessing():
         print(f"  no better than guessing, as far as these documents can tell: {', '.join(names)}")
     for note in finding.notes:

@@ -19,7 +19,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_means, judged
 from cflengine.experiments.learners import fit_classes
-from cflengine.experiments.statistics import Resampling, weighted_mean, whole
+from cflengine.experiments.statistics import Resampling
 from cflengine.experiments.targets import Target
 from cflengine.experiments.tasks import (
     Matrix,
@@ -223,9 +223,9 @@ class AuthorTask:
 
     def score(self, outcome: Outcome) -> dict[str, Any]:
         """Accuracy with a 95 % interval."""
-        statistic = weighted_mean(self.worth(outcome).astype(np.float64))
-        interval = self.resampling().interval(statistic)
-        return {"accuracy": whole(statistic, len(self.truth)), "accuracy_interval": list(interval)}
+        worth = self.worth(outcome)
+        interval = self.resampling().share_interval(worth)
+        return {"accuracy": float(np.mean(worth)), "accuracy_interval": list(interval)}
 
     def baseline(self) -> dict[str, Any]:
         """Of an author drawn at random."""

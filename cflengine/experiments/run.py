@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from inspect import signature
 from typing import Any
@@ -79,7 +79,7 @@ def make_tasks(
 
 def evaluate(
     texts: Sequence[str],
-    metadata: pd.DataFrame,
+    metadata: pd.DataFrame | Mapping[str, Any] | pd.Series,
     columns: str | Sequence[str],
     settings: EvaluationSettings | None = None,
     **plan: Any,
@@ -91,7 +91,7 @@ def evaluate(
     ----------
     texts : Sequence[str]
         The documents, N strings.
-    metadata : DataFrame
+    metadata : DataFrame or Mapping or Series
         Their table, N rows.
     columns : str or Sequence[str]
         What to predict: classes, numbers, or authors.
@@ -115,6 +115,10 @@ def evaluate(
         own_settings = {one.name for one in fields(EvaluationSettings)}
         where = "; it is one of EvaluationSettings, the fourth argument" if unknown <= own_settings else ""
         raise TypeError(f"evaluate() has no argument {min(unknown)!r}{where}.")
+    if isinstance(metadata, Mapping | pd.Series):
+        metadata = pd.DataFrame(metadata)
+    if not isinstance(metadata, pd.DataFrame):
+        raise TypeError(f"metadata is a table of columns, a DataFrame, not {type(metadata).__name__}.")
     columns = [columns] if isinstance(columns, str) else list(columns)
     own = settings or EvaluationSettings()
     run = Evaluation(texts, make_tasks(texts, metadata, columns, n_threads=own.n_threads, **plan), own)

@@ -12,6 +12,7 @@ import pandas as pd
 from cflengine.engine.checks import InputError
 from cflengine.experiments.targets import Target
 from cflengine.linear.labels import Labels, Split, split_documents
+from cflengine.text.reading.dates import read_dates
 
 TEST_SHARE, DEV_SHARE = 0.25, 0.2  # of all, and of what is left
 FEW_DOCUMENTS, FOLDS = 1000, 5  # below so many, every document is judged once, by so many models
@@ -146,8 +147,9 @@ def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, meta
     splits = []
     for rest, test in kind(folds, shuffle=True, random_state=seed).split(documents, y):
         inside = np.full(len(known), -1, dtype=np.int64)
-        inside[documents[rest]] = 0
-        parts = split_documents(Labels("", ("",), inside), metadata, dev=dev, seed=seed)
+        inside[documents[rest]] = y[rest] if stratified else 0
+        classes = labels.classes if stratified else ("",)
+        parts = split_documents(Labels("", classes, inside), metadata, dev=dev, seed=seed)
         splits.append(Split(parts.train, parts.dev, documents[test]))
     return Plan(tuple(splits), f"every document judged once, in {folds} folds")
 
@@ -219,7 +221,7 @@ def _nearest_share(share: float, draws: Iterable[np.ndarray], n: int) -> np.ndar
 def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     if column not in metadata.columns:
         raise InputError(f"there is no column {column!r} to order documents by.")
-    at = _moments(metadata[column])
+    at = _moments(metadata[column], column)
     documents = np.flatnonzero(known & (at >= 0))
     if len(np.unique(at[documents])) < 3:
         raise InputError(
@@ -241,15 +243,21 @@ def _border(moments: np.ndarray, share: float, least: int) -> int:
     return int(starts[least - 1 :][np.argmin(np.abs(starts[least - 1 :] - share * len(moments)))])
 
 
-def _moments(values: pd.Series) -> np.ndarray:
-    """int64 (N,): the rank in time of each value, numbers or dates; -1 for none."""
+def _moments(values: pd.Series, column: str) -> np.ndarray:
+    """int64 (N,): the rank in time of each value, numbers or dates as files have them; -1 for none. Raises InputError
+    for a column of neither, and for dates of which nothing tells where the day is."""
     present = values.notna()
-    if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        when = values
-    else:
+    when = values
+    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
         when = pd.to_numeric(values, errors="coerce")
         if not when.notna().equals(present):  # some are no numbers: then none is one
-            when = pd.to_datetime(values.astype(str).where(present), errors="coerce", format="mixed", utc=True)
+            found = read_dates([str(value) if there else None for value, there in zip(values, present, strict=True)])
+            if found.series is None:
+                why = f"nothing tells which number of {found.two_readings!r} is the day" if found.two_readings else (
+                    f"{values[present].iloc[0]!r} is not understood as one"
+                )  # fmt: skip
+                raise InputError(f"column {column!r} does not order documents by time: {why}. Write 2024-01-31.")
+            when = found.series
     return np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
 
 

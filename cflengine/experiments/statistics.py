@@ -53,6 +53,14 @@ class Resampling:
         low, high = np.nanquantile(found, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
         return float(low), float(high)
 
+    def share_interval(self, right: np.ndarray, level: float = 0.95) -> tuple[float, float]:
+        """As :meth:`interval`, of the share of units that are right, bool (n,). Where all are, or none is, draws do not
+        differ: then it is that of Clopper and Pearson, for as many as are drawn."""
+        if self.n_drawn < FEWEST_UNITS or (right.any() and not right.all()):
+            return self.interval(weighted_mean(right.astype(np.float64)), level)
+        most = 1.0 - ((1.0 - level) / 2.0) ** (1.0 / self.n_drawn)  # of what was never seen
+        return (1.0 - most, 1.0) if right.any() else (0.0, most)
+
 
 def _members(n: int, groups: np.ndarray | None) -> np.ndarray:
     """int64 (n,): which of what is drawn each unit belongs to."""

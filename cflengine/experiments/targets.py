@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError, check_choice
-from cflengine.linear.labels import Labels, as_numbers, read_labels, read_numbers
+from cflengine.linear.labels import Labels, as_numbers, holds_numbers, read_labels, read_numbers
 
 TASKS = ("auto", "class", "number", "author")
 FEWEST_OF_A_CLASS = 3  # one to learn from, one to choose by, one to be judged by
@@ -109,7 +109,7 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     if column not in metadata.columns:
         return "class"  # whose reader says what there is
     values = metadata[column]
-    other = pd.api.types.is_bool_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype)
+    other = not holds_numbers(values)
     numbers = np.full(len(values), np.nan) if other else as_numbers(values)
     writers = _WRITERS.search(column) is not None
     known = numbers[~np.isnan(numbers)]

@@ -242,16 +242,18 @@ class DocumentTask:
         return Resampling(len(self.documents), self.groups, self.seed)
 
     def score(self, outcome: Outcome) -> dict[str, Any]:
-        """The measures, each with a 95 % interval."""
+        """The measures, each with a 95 % interval; of macro-F1 there is none where all are right, or none is."""
+        drawn, n, worth = self.resampling(), len(self.documents), self.worth(outcome)
+        main = weighted_mean(worth.astype(np.float64))
         if self.numbers:
-            second = ("r2", r_squared(self.truth, outcome.predicted))
+            name, second = "r2", r_squared(self.truth, outcome.predicted)
+            intervals = drawn.interval(main), drawn.interval(second)
         else:
-            second = ("macro_f1", macro_f1(self.truth, outcome.predicted, self.target.n_classes))
-        found: dict[str, Any] = {}
-        for name, statistic in ((self.measure, weighted_mean(self.worth(outcome).astype(np.float64))), second):
-            found[name] = whole(statistic, len(self.documents))
-            found[f"{name}_interval"] = list(self.resampling().interval(statistic))
-        return found
+            name, second = "macro_f1", macro_f1(self.truth, outcome.predicted, self.target.n_classes)
+            differ = bool(worth.any()) and not worth.all()
+            intervals = drawn.share_interval(worth), drawn.interval(second) if differ else (np.nan, np.nan)
+        found: dict[str, Any] = {self.measure: whole(main, n), f"{self.measure}_interval": list(intervals[0])}
+        return found | {name: whole(second, n), f"{name}_interval": list(intervals[1])}
 
     def baseline(self) -> dict[str, Any]:
         """The score of guessing."""
@@ -263,10 +265,10 @@ class DocumentTask:
         return {"gain_over_guessing": found["gain"], "gain_over_guessing_interval": found["gain_interval"]}
 
     def _guess(self) -> Outcome:
-        """Always the most frequent class, or the mean, of the training documents."""
+        """Always the most frequent class, or the mean, of the documents that are not judged."""
         parts = []
         for split in self.splits:
-            y = self.target.truth[split.train]
+            y = self.target.truth[np.concatenate([split.train, split.dev])]
             best = y.mean() if self.numbers else np.bincount(y).argmax()
             parts.append(np.full(len(split.test), best))
         return Outcome(np.concatenate(parts), (0.0,), (len(self.documents),))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
-from cflengine.text.reading.columns import whole_numbers
+from cflengine.text.reading.columns import are_comma_decimals, whole_numbers
 
 MOST_CLASSES = 50
 
@@ -160,33 +160,34 @@ def read_numbers(metadata: pd.DataFrame, column: str) -> Numbers:
 
     Raises ValueError, with what there is instead, for a column that is not there, and for one without a number.
     """
-    values = _column(metadata, column)
+    values = _column(metadata, column, "numbers")
     if pd.api.types.is_bool_dtype(values.dtype):
         raise InputError(f"column {column!r} holds true and false, not numbers: learn it as classes.")
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise InputError(f"column {column!r} holds dates, not numbers.")
+    if not holds_numbers(values):
+        raise InputError(f"column {column!r} holds durations or periods, not numbers: write hours, say, or years.")
     found = as_numbers(values)
     if np.isnan(found).all():
         raise InputError(f"column {column!r} holds no numbers; it has {_some(values.astype(str).value_counts())}.")
     return Numbers(column, found, int(np.count_nonzero(np.isnan(found) & values.notna().to_numpy())))
 
 
+def holds_numbers(values: pd.Series) -> bool:
+    """Whether values may be numbers by their type: not true or false, dates, durations, periods or complex."""
+    kind, of = values.dtype, pd.api.types
+    others = (of.is_bool_dtype, of.is_datetime64_any_dtype, of.is_timedelta64_dtype, of.is_complex_dtype)
+    return not (isinstance(kind, pd.PeriodDtype) or any(is_other(kind) for is_other in others))
+
+
 def as_numbers(values: pd.Series) -> np.ndarray:
     """float64 (N,): each value as a number, NaN for what is none or not finite.
 
-    A comma is that of decimals where every value that has one is digits, a comma and digits, none has a point, and not
-    all have three digits behind it, as thousands would.
+    A comma may be that of decimals (:func:`~cflengine.text.reading.columns.are_comma_decimals`).
     """
-    if not pd.api.types.is_numeric_dtype(values.dtype):
-        text = values.dropna().astype(str).str.strip()
-        commas = text[text.str.contains(",", regex=False)]
-        decimal = (
-            len(commas) > 0
-            and commas.str.fullmatch(r"[+-]?\d+,\d+").all()
-            and not text.str.contains(".", regex=False).any()
-        )
-        if decimal and not commas.str.fullmatch(r"[+-]?\d{1,3},\d{3}").all():
-            values = values.astype(str).str.replace(",", ".", regex=False).where(values.notna())
+    words = not pd.api.types.is_numeric_dtype(values.dtype)
+    if words and are_comma_decimals(values.dropna().astype(str).str.strip()):
+        values = values.astype(str).str.replace(",", ".", regex=False).where(values.notna())
     found = pd.to_numeric(values, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     return np.where(np.isfinite(found), found, np.nan)
 
@@ -196,7 +197,7 @@ def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
 
     Raises ValueError for a column that is neither.
     """
-    values = _column(metadata, column)
+    values = _column(metadata, column, "values of a constraint")
     kinds = sorted(values.dropna().astype(str).unique()) if not pd.api.types.is_numeric_dtype(values.dtype) else []
     if len(kinds) == 2:
         return values.astype(str).map({kinds[0]: 0.0, kinds[1]: 1.0}).where(values.notna()).to_numpy(dtype=np.float64)
@@ -209,11 +210,11 @@ def read_sensitive(metadata: pd.DataFrame, column: str) -> np.ndarray:
     return found
 
 
-def _column(metadata: pd.DataFrame, column: str) -> pd.Series:
+def _column(metadata: pd.DataFrame, column: str, what: str = "labels") -> pd.Series:
     if column not in metadata.columns:
         there = ", ".join(map(str, metadata.columns)) or "none"
         raise InputError(
-            f"there is no column {column!r} to take labels from; beside the text the columns are: {there}."
+            f"there is no column {column!r} to take {what} from; beside the text the columns are: {there}."
         )
     return metadata[column]
 
@@ -300,18 +301,17 @@ def _part(
     """bool (N,): the documents of ``rest`` that a spec names."""
     what = {"dev": "development", "test": "test"}[name]
     if isinstance(spec, str) and "=" in spec:
-        column, value = spec.split("=", 1)
-        if column not in metadata.columns:
-            raise InputError(f"there is no column {column!r} for the {what} split.")
+        column, value = _column_and_value(spec, metadata, what)
         names = names_of(metadata[column])
         counts = names.value_counts()
-        chosen = rest & (names == as_read(value, metadata[column], counts)).to_numpy()
-        if not chosen.any():
-            values = _some(counts)
-            raise InputError(
-                f"the {what} set is empty: no labelled document has {column} = {value} (there is {values})."
-            )
-        return chosen
+        there = (names == as_read(value, metadata[column], counts)).to_numpy()
+        if (rest & there).any():
+            return rest & there
+        if (there & (labels.y >= 0)).any():
+            raise InputError(f"the {what} set is empty: the documents with {column} = {value} are the test's already.")
+        raise InputError(
+            f"the {what} set is empty: no labelled document has {column} = {value} (there is {_some(counts)})."
+        )
     try:
         share = float(spec)
     except ValueError:
@@ -325,6 +325,15 @@ def _part(
     if not chosen.any():
         raise InputError(f"the {what} set is empty: {share:g} of so few documents is none.")
     return chosen
+
+
+def _column_and_value(spec: str, metadata: pd.DataFrame, what: str) -> tuple[str, str]:
+    """The two sides of COLUMN=VALUE, either of which may hold further "="."""
+    cuts = [k for k, char in enumerate(spec) if char == "="]
+    known = next((k for k in cuts if spec[:k] in metadata.columns), None)
+    if known is None:
+        raise InputError(f"there is no column {spec[: cuts[0]]!r} for the {what} split.")
+    return spec[:known], spec[known + 1 :]
 
 
 def row_classes(classes: tuple[str, ...], n_rows: int) -> tuple[str, ...]:

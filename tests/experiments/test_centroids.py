@@ -148,3 +148,14 @@ def test_r_squared_of_a_constant_is_not_known():
 def test_macro_f1_of_thousands_of_classes_stays_small():
     truth = np.arange(20_000) % 5_000
     assert whole(macro_f1(truth, truth, 5_000), 20_000) == 1.0
+
+
+def test_a_share_of_all_or_none_has_the_exact_interval():
+    right, drawn = np.ones(120, dtype=bool), Resampling(120)
+    assert drawn.share_interval(right) == (pytest.approx(0.025 ** (1 / 120)), 1.0)
+    assert drawn.share_interval(~right) == (0.0, pytest.approx(1 - 0.025 ** (1 / 120)))
+    right[:30] = False
+    assert drawn.share_interval(right) == drawn.interval(weighted_mean(right * 1.0))
+    grouped = Resampling(120, np.repeat(np.arange(10), 12))
+    assert grouped.share_interval(np.ones(120, dtype=bool))[0] == pytest.approx(0.025**0.1)
+    assert np.isnan(Resampling(4).share_interval(np.ones(4, dtype=bool))).all()

@@ -127,7 +127,7 @@ def test_one_split_for_targets_with_different_gaps():
     [
         ({"group": "same"}, "makes 1 group"),
         ({"group": "nowhere"}, "no column"),
-        ({"time": "same"}, "fewer than three different times"),
+        ({"time": "same"}, "'x' is not understood as one. Write 2024-01-31"),
         ({"folds": 21}, "2 to 20 folds"),
         ({"folds": 3, "time": "date"}, "folds take the place"),
         ({"group": "beer", "time": "date"}, "not by both"),
@@ -276,7 +276,7 @@ def test_groups_of_very_different_sizes_are_drawn_near_the_shares():
         ({"group": "own"}, "another value for every document"),
         ({"group": "kind"}, "the split and the target are one"),
         ({"time": "once"}, "only 1 of 300 documents with 'kind' are left to choose by"),
-        ({"dev": 0.999}, "no training document is left: make"),
+        ({"dev": 0.999}, "no training document is left for class 'a': make"),
     ],
 )
 def test_splits_that_say_nothing_are_refused(own, says):
@@ -305,3 +305,38 @@ def test_authors_say_that_the_split_of_others_is_not_theirs():
     texts = ["ten words " * 6] * 720
     score, author = make_tasks(texts, frame, ["score", "author"], time="when")
     assert "not theirs" in author.how and "not theirs" not in score.how
+
+
+def test_a_split_by_time_reads_dates_as_files_are_read():
+    """Day and month by the whole column; where nothing tells, not at all."""
+    days = pd.date_range("2020-01-01", periods=300)
+    own = numbers(when=lambda n: days[:n].strftime("%d/%m/%Y"), kind=lambda n: ["ab"[k % 2] for k in range(n)])
+    ((_train, _dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="when"))
+    assert set(test) == set(range(225, 300))
+    for spelt in ("%d/%m/%y", "%m/%d/%y"):
+        with pytest.raises(InputError, match=r"nothing tells which number of .* is the day\. Write 2024-01-31"):
+            make_plan(own.assign(when=days.strftime(spelt)), [read_target(own, "kind")], time="when")
+    with pytest.raises(InputError, match="'Q1 2020' is not understood as one"):
+        make_plan(own.assign(when="Q1 2020"), [read_target(own, "kind")], time="when")
+
+
+def test_durations_are_no_numbers():
+    own = numbers(
+        took=lambda n: pd.to_timedelta(np.arange(n), unit="h"), month=lambda n: pd.period_range("2020-01", periods=n)
+    )
+    for column in ("took", "month"):
+        with pytest.raises(InputError, match="durations or periods, not numbers"):
+            read_target(own, column, "number")
+
+
+def test_documents_to_choose_by_are_of_every_class_in_folds():
+    own = numbers(kind=lambda n: ["rare" if k < 12 else "usual" for k in range(n)])
+    target = read_target(own, "kind")
+    for split in make_plan(own, [target]).splits:
+        assert len(np.unique(target.labels.y[split.dev])) == 2
+
+
+def test_guessing_knows_all_documents_that_are_not_judged():
+    own = pd.DataFrame({"kind": ["control"] * 4 + ["treatment"] * 8})
+    (task,) = make_tasks([""] * 12, own, ["kind"])
+    assert task.baseline()["accuracy"] == pytest.approx(8 / 12)

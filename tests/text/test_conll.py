@@ -76,3 +76,26 @@ def test_a_first_sentence_may_begin_with_a_hash():
     comments = ["# sent_id = 12 of many", "# text = one", "one NN B"]
     assert parse_columns(comments) == [[("one", "NN", "B")]]
     assert parse_columns(["# X", "# Y", "", "a X"]) == [[("#", "X"), ("#", "Y")], [("a", "X")]]
+
+
+def test_comments_of_as_many_cells_as_there_are_columns_are_no_tokens():
+    lines = [
+        "# sent_id = 1\n",
+        "a X O O\n",
+        "\n",
+        "# sent_id = 2\n",
+        "# text = c\n",
+        "b Y O O\n",
+        "# = = O\n",
+        "# X = O\n",
+    ]
+    assert parse_columns(lines) == [
+        [("a", "X", "O", "O")],
+        [("b", "Y", "O", "O"), ("#", "=", "=", "O"), ("#", "X", "=", "O")],
+    ]
+
+
+def test_a_no_break_space_is_part_of_a_token():
+    sentences = parse_columns(["naïve\u00a0x\tN\n", "\u3000\tN\n", " \u00a0\n", "b N\n"])
+    assert sentences == [[("naïve\u00a0x", "N"), ("\u3000", "N")], [("b", "N")]]
+    assert list(write_columns([[("naïve\u00a0x", "N")]])) == ["naïve\u00a0x N\n", "\n"]

@@ -74,7 +74,7 @@ def run(request, good, tmp_path, monkeypatch) -> Path:
     [(), ("--lam", "0"), ("--lam", "0.3", "--max-gram", "5"), ("--solver", "homotopy", "--weighting", "tf-idf"),
      ("--keep-case", "--weighting", "tf"), ("--token-pattern", r"(\w)\w*", "--weighting", "idf"),
      ("--sentence-borders", "--counting", "soft"), ("--sentence-borders", "--max-gram", "4"), ("--plain-cost", "0.7"),
-     ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.01"),
+     ("--limit", "7", "--min-words", "3"), ("--solver", "reweighting", "--time-limit", "0.5"),
      ("--counting", "occurrences", "--weighting", "damped"), ("--shards", "3"),
      ("--shards", "5", "--sentence-borders", "--gap", "0.02", "--relaxation-gap", "0.01")],
 )  # fmt: skip

@@ -44,6 +44,14 @@ _FLOAT = re.compile(r"\s*[+-]?((0|[1-9]\d{0,14})(\.\d*)?|\.\d+)([eE][+-]?\d{1,3}
 _LETTER = re.compile(r"[^\W\d_]")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TRUTH = {"true": True, "false": False}
+_COMMA, _THOUSANDS = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d{1,3},\d{3}")
+# names of columns whose whole numbers of this size are seconds since 1970 (2001 to 2039), or thousandths
+_MOMENTS = frozenset({
+    "ts", "time", "timestamp", "date", "datetime", "created", "updated", "published", "posted", "epoch", "utc", "unix",
+})  # fmt: skip
+_CAMEL = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
+_SECONDS, _MILLISECONDS = (1e9, 2.2e9), (1e12, 2.2e12)
+_FEW_VALUES = 50  # different ones, which may be names: of versions, say
 
 
 @dataclass(frozen=True)
@@ -123,11 +131,12 @@ def listed(names: Iterable[str], most: int = 30) -> str:
 class MetadataBuilder:
     """Collects the other columns of kept records; records may have different columns.
 
-    untyped: whether every value is a string that may spell a number, a date or a truth value (CSV).
+    untyped: whether every value is a string that may spell a number, a date or a truth value (CSV); commas: whether
+    such numbers may have a comma for a point.
     """
 
-    def __init__(self, untyped: bool) -> None:
-        self._untyped = untyped
+    def __init__(self, untyped: bool, commas: bool = False) -> None:
+        self._untyped, self._commas = untyped, commas
         self._columns: dict[str, list[Any]] = {}
         self._n = 0
         self._shared: dict[str, str] = {}
@@ -163,27 +172,67 @@ class MetadataBuilder:
         frame = {}
         for column in columns:
             values = self._columns.pop(column, None) or [None] * self._n
-            frame[column], note = natural_series(values, self._untyped)
-            if note:
-                self.notes.append(f"Column '{column}': {note}")
+            series, note = natural_series(values, self._untyped, self._commas)
+            frame[column], moments = _moments(column, series)
+            self.notes += [f"Column '{column}': {one}" for one in (note, moments) if one]
         return pd.DataFrame(frame, index=pd.RangeIndex(self._n))
 
 
-def natural_series(values: Sequence[Any], untyped: bool) -> tuple[pd.Series, str]:
+def natural_series(values: Sequence[Any], untyped: bool, commas: bool = False) -> tuple[pd.Series, str]:
     """A Series of the values' natural type, and a sentence on what is missing in it, empty for nothing.
 
     int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for dates (dates.py), else strings; nested
     and mixed values become JSON strings. Numbers that are all whole are integers, also where a program has written
-    them as 1.0, 2.0. Digits with leading zeros, or more of them than the type holds exactly, stay strings.
+    them as 1.0, 2.0. Digits with leading zeros, or more of them than the type holds exactly, stay strings. commas:
+    whether "7,3" may be a number (:func:`are_comma_decimals`).
     """
     if untyped:
         values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
     present = [v for v in values if v is not None]
     kinds = set(map(type, present))
     if kinds == {str}:
-        series = _typed_strings(values, present) if untyped else None
-        return _dates(values) if series is None else (series, "")
+        series = _typed_strings(values, present, commas) if untyped else None
+        return _dates(values) if series is None else (series, _one_number(present, series))
+    if str in kinds and kinds <= {str, int, float} and all(v in _SOFT_MARKS for v in present if isinstance(v, str)):
+        return natural_series([None if isinstance(v, str) else v for v in values], untyped=False)
     return _typed(values, present, kinds), ""
+
+
+def are_comma_decimals(texts: Iterable[str]) -> bool:
+    """Whether the comma is that of decimals: every text that has one is digits, a comma and digits, none has a point,
+    and not all have three digits behind it, as thousands would."""
+    with_comma = []
+    for text in texts:
+        if "." in text or ("," in text and not _COMMA.fullmatch(text)):
+            return False
+        if "," in text:
+            with_comma.append(text)
+    return bool(with_comma) and not all(map(_THOUSANDS.fullmatch, with_comma))
+
+
+def _moments(column: str, values: pd.Series) -> tuple[pd.Series, str]:
+    """A column of seconds since 1970, by its name and its numbers, as dates; and a sentence that says so."""
+    named = any(part.lower() in _MOMENTS for part in _CAMEL.split(column))
+    if not (named and pd.api.types.is_integer_dtype(values.dtype)) or not values.notna().any():
+        return values, ""
+    least, most = int(values.min()), int(values.max())
+    for unit, name, (low, high) in (("s", "seconds", _SECONDS), ("ms", "milliseconds", _MILLISECONDS)):
+        if low <= least and most <= high:
+            return pd.to_datetime(values, unit=unit), f"its numbers are read as {name} since 1970."
+    return values, ""
+
+
+def _one_number(present: Sequence[str], series: pd.Series) -> str:
+    """A sentence on names, of versions say, that are the same number: 1.1 and 1.10."""
+    spelt = dict.fromkeys(present) if pd.api.types.is_float_dtype(series.dtype) else {}
+    if not 0 < len(spelt) <= _FEW_VALUES:
+        return ""
+    seen: dict[float, str] = {}
+    for one in (text.strip() for text in spelt if text not in _SOFT_MARKS):
+        other = seen.setdefault(float(one.replace(",", ".")), one)
+        if other != one and len(other) != len(one) and "." in other and "." in one:
+            return f"'{other}' and '{one}' are read as the same number."
+    return ""
 
 
 def whole_numbers(values: pd.Series) -> pd.Series:
@@ -211,16 +260,21 @@ def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> p
     except (ValueError, OverflowError, TypeError):
         # Beyond what the type can hold (2**70, the year 0000): the values stay as they are spelled.
         pass
+    if all(v.is_integer() and abs(v) < 2.0**53 for v in present if isinstance(v, float)):
+        values = [int(v) if isinstance(v, float) else v for v in values]  # 5.0 beside "n/a" is the 5 of other rows
     return pd.Series([v if v is None or isinstance(v, str) else _spelled(v) for v in values])
 
 
-def _typed_strings(values: Sequence[str | None], present: Sequence[str]) -> pd.Series | None:
+def _typed_strings(values: Sequence[str | None], present: Sequence[str], commas: bool) -> pd.Series | None:
     if all(v.lower() in _TRUTH for v in present):
         return natural_series([None if v is None else _TRUTH[v.lower()] for v in values], untyped=False)[0]
     for pattern, kind in ((_INTEGER, int), (_FLOAT, float)):
         if all(pattern.fullmatch(v) or v in _SOFT_MARKS for v in present):
             numbers = [None if v is None or v in _SOFT_MARKS else kind(v) for v in values]
             return natural_series(numbers, untyped=False)[0] if any(n is not None for n in numbers) else None
+    if commas and are_comma_decimals(v.strip() for v in present if v not in _SOFT_MARKS):
+        return _typed_strings([None if v is None else v.replace(",", ".") for v in values],
+                              [v.replace(",", ".") for v in present], commas=False)  # fmt: skip
     return None
 
 

@@ -12,7 +12,10 @@ ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:
 _YEAR_FIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
 # 15:01, 15:01:01.79, 3:01 PM behind a date
 _TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
-_NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
+_YEAR = re.compile(r"1[5-9]\d\d|20\d\d")  # alone, among dates
+_MONTHLY = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?: ?[rRгГ]\.?)?")  # "r." and "г." are Slavic for "year"
+_SHORT_YEAR = re.compile(r"\d\d([./])\d\d\1\d\d")  # which of the three is the year, nothing tells
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = dict(zip(_MONTHS, range(1, 13), strict=True)) | {
     name: number
@@ -43,7 +46,7 @@ class Dates(NamedTuple):
 
 def read_dates(values: Sequence[str | None]) -> Dates:
     """Dates as 2024-01-28 (ISO 8601), 2024/1/28, 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed,
-    and with a time of day behind them.
+    and with a time of day behind them; 2024-01, and 2024 among others, are the first day of the month, or year.
 
     With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
     that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few beside
@@ -51,13 +54,13 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     """
     strings = pd.Series(values, dtype=object)
     present = strings.dropna()
-    if not any(map(_shape, present.iloc[:_LOOKED])):
+    if not set(map(_shape, present.iloc[:_LOOKED])) - {None, "year"}:
         return Dates(None)
     shapes = {value: _shape(value) for value in present.unique()}
-    orders = {mark: _order(shapes, mark) for mark in "./-"}
+    orders = {mark: _order(shapes, mark) for mark in "./-"} | {"short year": ""}
     # each as ISO 8601
     spelt = {value: None if shape is None else _as_iso(value, shape, orders) for value, shape in shapes.items()}
-    ambiguous = next((value for value, shape in shapes.items() if shape in orders and not orders[shape]), "")
+    ambiguous = next((value for value, shape in shapes.items() if not orders.get(shape or "", "known")), "")
     zoned = {shapes[value] == "zoned" for value, iso in spelt.items() if iso is not None}
     if len(zoned) > 1:
         return Dates(None)
@@ -88,7 +91,7 @@ def count_dates(values: pd.Series) -> tuple[int, int]:
         Those that do, and all but those that say that one is missing; 0 of both where the first ones tell of no date.
     """
     present = [value for value in values if isinstance(value, str) and not _is_missing(value)]
-    if not any(map(_shape, present[:_LOOKED])):
+    if not set(map(_shape, present[:_LOOKED])) - {None, "year"}:
         return 0, 0
     return sum(_shape(value) is not None for value in present), len(present)
 
@@ -98,8 +101,8 @@ def _is_missing(value: str) -> bool:
 
 
 def _shape(value: str) -> str | None:
-    """How a value is written: "iso", "zoned" (with a time zone), "named", or the mark between its numbers; None for no
-    date."""
+    """How a value is written: "iso", "zoned" (with a time zone), "named", "year", "short year", or the mark between its
+    numbers; None for no date."""
     iso = ISO.fullmatch(value)
     if iso:
         return "iso" if iso[4] is None else "zoned"
@@ -109,6 +112,10 @@ def _shape(value: str) -> str | None:
         return None
     if numbered:
         return numbered[2]
+    if _SHORT_YEAR.fullmatch(day):
+        return "short year"
+    if _YEAR.fullmatch(value):
+        return "year"
     return "named" if _named(day) else None
 
 
@@ -143,6 +150,8 @@ def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
     if shape in ("iso", "zoned"):
         return value
     date, time = _parts(value)
+    if shape == "year":
+        return f"{value}-01-01"
     if shape == "named":
         return f"{_named(date)}{time}"
     match, order = _NUMBERED.fullmatch(date), orders[shape]
@@ -157,6 +166,9 @@ def _named(value: str) -> str | None:
     match = _YEAR_FIRST.fullmatch(value)
     if match:
         return f"{match[1]}-{int(match[2]):02d}-{int(match[3]):02d}"
+    match = _MONTHLY.fullmatch(value)
+    if match:
+        return f"{match[1]}-{match[2]}-01"
     match = _DAY_FIRST.fullmatch(value)
     if match:
         day, name, year = match.groups()

@@ -98,6 +98,7 @@ class DelimitedTable:
     """
 
     untyped = True
+    decimal_commas = False
     given_text = None
 
     def __init__(self, lines: Iterator[str], format: str, name: str) -> None:
@@ -114,6 +115,7 @@ class DelimitedTable:
             head = head[1:]
             self._n_lines = 1
         self._dialect = _dialect(head, complete, format, stated.group(1) if stated else None)
+        self.decimal_commas = self._dialect["delimiter"] != ","  # else "7,3" may as well be two labels
         sample = _sample(head, self._dialect)
         if not sample:
             raise EmptyCorpusError(f"'{name}' is empty; give a file with a header and at least one record.")

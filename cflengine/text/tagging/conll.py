@@ -6,6 +6,7 @@ CoNLL-U (``# ...`` above a sentence) says something about it: both are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,8 @@ from cflengine.text.reading.encodings import detect, initial_decoding
 from cflengine.text.reading.sources import MAX_BYTES, as_blob
 
 Rows = list[tuple[str, ...]]
+
+_CELL = re.compile(r"[^ \t\r\n\f\v]+")  # no-break spaces are part of a token
 
 
 def read_columns(
@@ -90,8 +93,14 @@ def parse_columns(lines: Iterable[str], name: str = "data") -> list[Rows]:
 
 
 def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """The cells of every line but comments such as "# sent_id = 1", which may have as many as there are columns."""
+    between = True  # sentences
     for number, line in enumerate(lines, 1):
-        yield number, tuple(line.split())
+        cells = tuple(_CELL.findall(line)) if line.strip() else ()
+        if between and len(cells) > 3 and cells[0] == "#" and cells[2] == "=":
+            continue
+        between = not cells
+        yield number, cells
 
 
 def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -136,7 +145,7 @@ def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]
     for rows in sentences:
         for cells in rows:
             for cell in cells:
-                if len(cell.split()) != 1 or cell != cell.strip():
+                if not _CELL.fullmatch(cell) or not cell.strip():
                     raise InputError(f"a cell of a column file is one word without white space, not {cell!r}.")
             yield " ".join(cells) + "\n"
         yield "\n"

@@ -118,7 +118,7 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
 def _guess(task: Any) -> str:
     if task.target.task == "author":
         return "One value in so many."
-    return "The most frequent class, always." if task.measure == "accuracy" else "The mean of the training documents."
+    return "The most frequent class, always." if task.measure == "accuracy" else "The mean of the other documents."
 
 
 def _sized(entry: dict[str, Any], measure: str) -> str:

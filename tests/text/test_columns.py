@@ -1,0 +1,79 @@
+"""Types of columns: dates in many forms, numbers in several spellings, and what nothing tells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cflengine import read_corpus
+from cflengine.text.reading.columns import MetadataBuilder, are_comma_decimals, natural_series
+from cflengine.text.reading.dates import read_dates
+
+
+@pytest.mark.parametrize(
+    ("spelt", "first"),
+    [
+        (["2023-10", "2023-11", "2024-01"], "2023-10-01"),
+        (["13.07.2023 r.", "2.08.2023 r."], "2023-07-13"),
+        (["3.12.2024г.", "13.12.2024 г."], "2024-12-03"),
+        (["2015", "2 January 2016"], "2015-01-01"),
+    ],
+)
+def test_dates_as_people_write_them(spelt, first):
+    found = read_dates(spelt).series
+    assert found is not None and found.notna().all() and found[0] == pd.Timestamp(first)
+
+
+def test_what_may_be_read_in_two_ways_is_no_date_and_said():
+    for spelt in (["03/12/24", "04/12/24"], ["13.12.24", "14.12.24"], ["03/12/2024", "04/11/2024"]):
+        found = read_dates(spelt)
+        assert found.series is None and found.two_readings == spelt[0]
+    assert read_dates(["1984", "2001"]).series is None, "years alone are numbers"
+    assert read_dates(["2023-13", "2023-00"]) == (None, (), "")
+
+
+@pytest.mark.parametrize(("name", "factor"), [("created_utc", 1), ("createdAt", 1000), ("ts", 1)])
+def test_seconds_since_1970_are_dates_in_a_column_that_is_called_so(name, factor):
+    builder = MetadataBuilder(untyped=True)
+    for moment in (1420070400, 1733003472):
+        builder.add({name: str(moment * factor), "id": str(moment), "likes": str(moment)})
+    frame = builder.frame([name, "id", "likes"])
+    assert frame[name][0] == pd.Timestamp("2015-01-01") and frame["likes"].dtype == frame["id"].dtype == "int64"
+    assert len(builder.notes) == 1 and "since 1970" in builder.notes[0]
+
+
+def test_numbers_in_a_column_that_is_called_so_stay_numbers():
+    builder = MetadataBuilder(untyped=True)
+    for year in ("1999", "2004"):
+        builder.add({"date": year, "time": "12"})
+    assert builder.frame(["date", "time"]).dtypes.tolist() == ["int64", "int64"] and not builder.notes
+
+
+def test_one_value_of_another_kind_does_not_split_equal_numbers():
+    rows = "".join(f'{{"text": "some words", "stars": {star}}}\n' for star in ("5", "5.0", "4", "4.0", '"n/a"'))
+    assert read_corpus(rows.encode(), name="a.jsonl").metadata["stars"].tolist()[:4] == [5, 5, 4, 4]
+    assert pd.isna(read_corpus(rows.encode(), name="a.jsonl").metadata["stars"][4])
+    rows = rows.replace("n/a", "many")
+    assert read_corpus(rows.encode(), name="a.jsonl").metadata["stars"].tolist() == ["5", "5", "4", "4", "many"]
+    assert natural_series([5.5, 5.0, "many"], untyped=False)[0].tolist() == ["5.5", "5.0", "many"]
+
+
+def test_decimal_commas_are_numbers_where_commas_do_not_part_the_columns():
+    survey = "text;minutes;size\nlong enough;7,3;1,200\nlong enough, too;NA;3\n"
+    found = read_corpus(survey.encode(), name="a.csv").metadata
+    assert found["minutes"][0] == 7.3 and np.isnan(found["minutes"][1])
+    assert found["size"].tolist() == ["1,200", "3"], "thousands, it may be"
+    labels = read_corpus(b'text,codes\nlong enough,"1,2"\nlong enough too,"3,41"\n', name="a.csv").metadata
+    assert labels["codes"].tolist() == ["1,2", "3,41"], "it may be two labels"
+    assert are_comma_decimals(["7,3", "12", "-0,25"])
+    assert (
+        not are_comma_decimals(["7,3", "1.5"]) and not are_comma_decimals(["1,2,3"]) and not are_comma_decimals(["7"])
+    )
+
+
+def test_names_that_are_the_same_number_are_said_to_be():
+    _, note = natural_series(["1.5", "1.50", "2.0"], untyped=True)
+    assert note == "'1.5' and '1.50' are read as the same number."
+    for other in (["1.5", "2.50"], ["2", "2.0"], ["NA", "1.5"], [f"{k}.5" for k in range(60)] + ["1.50"]):
+        assert natural_series(other, untyped=True)[1] == ""
