@@ -16,7 +16,7 @@ from pages.parts.shared.glossary import link_to
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import PATH, current_corpus, current_job, explore
 from pages.parts.shared.views import shortened, without_midnight
-from pages.parts.shared.words import many, number, plain
+from pages.parts.shared.words import many, number, plain, said
 
 PREVIEW_ROWS = 200
 
@@ -56,7 +56,7 @@ offer_without_html(loaded)
 draw_roles(loaded)
 draw_tokens(loaded)
 if report.encoding_note:
-    st.info(plain(report.encoding_note))
+    st.info(f"{said(report.encoding_note)}.")
 for warning in report.warnings:
     st.warning(plain(warning))
 if report.n_left_out:

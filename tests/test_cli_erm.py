@@ -108,6 +108,11 @@ def test_a_false_claim_is_found(tmp_path, capsys):
         (("--loss", "squared", "--label-column", "style"), "holds no numbers"),
         (("--loss", "squared", "--label-column", "abv", "--classes", "a,b"), "--classes is for"),
         (("--loss", "squared", "--label-column", "abv", "--path", "1,2"), "--dev-split"),
+        (("--loss", "squared", "--label-column", "abv", "--dev-split", "0.2"), "--dev-split chooses C of a --path"),
+        (
+            ("--loss", "squared", "--label-column", "abv", "--constraint", "fair:no:0.1"),
+            "no column 'no' to take values",
+        ),
         (("--loss", "squared", "--label-column", "abv", "--path", "1", "--C", "2"), "not allowed with"),
         (("--loss", "squared", "--label-column", "abv", "--path", "0"), "numbers above 0"),
         (("--loss", "squared", "--label-column", "abv", "--constraint", "fair:0.1"), "fair:COLUMN:MOST"),

@@ -67,6 +67,18 @@ def test_a_run_leaves_its_files(run, table, tmp_path):
         assert part in end.out
 
 
+def test_what_guessing_would_be_right_on_is_said(run, table, tmp_path):
+    end = run(table, "--label-column", "mood", "--test-split", "who=w1", "--grid", "1", "--out", tmp_path / "out")
+    assert "guessing   test 50.0 % right, by always saying" in end.out
+
+
+def test_a_split_finds_a_column_with_an_equals_sign_in_its_name(run, table, tmp_path):
+    frame = pd.read_csv(table).rename(columns={"who": "a=b"})
+    frame.to_csv(table, index=False)
+    end = run(table, "--label-column", "mood", "--test-split", "a=b=w1", "--grid", "1", "--out", tmp_path / "out")
+    assert end.code == 0 and json.loads((tmp_path / "out" / "report.json").read_text())["n_documents"]["test"] == 20
+
+
 def test_options_reach_the_models(run, table, tmp_path):
     out = tmp_path / "out"
     end = run(
@@ -105,6 +117,12 @@ def test_kgrams_and_more_than_two_classes(run, table, tmp_path):
         (["--label-column", "mood", "--lam-sen", "0"], "numbers above 0"),
         (["--label-column", "mood", "--grid", "1,x"], "numbers above 0"),
         (["--label-column", "mood", "--models", "svm"], "'svm' is none of"),
+        (
+            ["--label-column", "mood", "--models", "lasso", "--lam-rid", "1"],
+            "--lam-rid plays no part with --models lasso",
+        ),
+        (["--label-column", "mood", "--language", "klingon"], "language must be a code such as 'en'"),
+        (["--label-column", "mood", "--test-split", "who=w0", "--dev-split", "who=w0"], "are the test's already"),
         ([], "--label-column"),
     ],
 )

@@ -95,6 +95,7 @@ def test_several_classes(tmp_path, multiclass):
         (["--classes", "positive"], "two classes"),
         (["--max-gram", "4"], "--max-gram plays no part with --features words"),
         (["--counting", "soft"], "--counting plays no part with --features words"),
+        (["--sentence-borders"], "--sentence-borders plays no part with --features words"),
         (["--features", "kgrams", "--temp", "2"], "--temperature plays no part with --counting pointers"),
     ],
 )

@@ -21,7 +21,7 @@ from cflengine.cli.options import (
     text_pipeline,
 )
 from cflengine.cli.reading import read
-from cflengine.cli.reports import write_left_out
+from cflengine.cli.reports import guess_line, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number, penalty_values
 from cflengine.engine import InputError, locked_folder, many, output_path
@@ -119,6 +119,8 @@ def run(arguments: argparse.Namespace) -> int:
     loss = named_loss(arguments.loss)
     if loss.of == "residual" and arguments.classes:
         raise InputError(f"--classes is for losses of classes; {arguments.loss} is one for numbers.")
+    if arguments.dev_split and not arguments.path:
+        raise InputError("--dev-split chooses C of a --path: give one, or leave the documents to learn from.")
     if arguments.path and not arguments.dev_split:
         raise InputError("--path needs documents to choose by: give --dev-split.")
     constraints, sensitive = fairness(arguments.constraint)
@@ -182,6 +184,8 @@ def _summary(risk: Any, model: Any, report: dict[str, Any], out: Any) -> None:
             f"{result.n_passes:,.0f} passes, {result.seconds:.1f} s"
         )
     shares = report.get("accuracy")
+    if shares:
+        print(guess_line(comparison, 20))
     for part, worth in (shares or report["mean_loss"]).items():
         print(f"{part:<20} " + (f"{100 * worth:.1f} % right" if shares else f"mean loss {worth:.4g}"))
     print(f"written to           {out}")

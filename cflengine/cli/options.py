@@ -33,7 +33,7 @@ _OF_NETWORKS = (
 )  # fmt: skip
 # options, another option, and its values with which they play no part
 UNUSED_WITH: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
-    (("counting", "max_gram", "lam"), "features", ("words",)),
+    (("counting", "max_gram", "lam", "sentence_borders"), "features", ("words",)),
     (("temperature",), "counting", ("pointers", "occurrences")),
     (("random_features",), "kernel", ("linear",)),
     (("hidden",), "network", ("none", "mean")),

@@ -86,7 +86,14 @@ def predict(arguments: argparse.Namespace) -> int:
     """Read, predict, write."""
     out = _file(arguments.out, [arguments.model, *arguments.input])
     from cflengine.engine import frame_csv, replaced
-    from cflengine.linear import judged, load_with_header, prediction_frame, reads_matrix, table_predictions
+    from cflengine.linear import (
+        check_reads_texts,
+        judged,
+        load_with_header,
+        prediction_frame,
+        reads_matrix,
+        table_predictions,
+    )
 
     began = time.perf_counter()
     model, header = load_with_header(arguments.model)
@@ -97,6 +104,7 @@ def predict(arguments: argparse.Namespace) -> int:
             raise InputError("a model that was learnt from a matrix reads one table at a time.")
         frame, beside = table_predictions(model, arguments.input[0], limit=arguments.limit, target=target)
     else:
+        check_reads_texts(model)
         corpus = read(arguments, Clock(None))
         frame, beside = prediction_frame(model, corpus.texts, corpus.rows), corpus.metadata
     with replaced(out) as file:

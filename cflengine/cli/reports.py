@@ -101,3 +101,12 @@ def path_report(path: Any, corpus: Any, seconds: float, own: dict[str, Any]) -> 
     facts = _run_facts(path.corpus, corpus, seconds, own)
     facts |= {"digest": path.corpus.digest}
     return {"points": points} | facts | {"compression": _how(path.estimator), "versions": versions()}
+
+
+def guess_line(comparison: Any, width: int) -> str:
+    """What guessing would be right on, beside what a model is. width: of the first word."""
+    from cflengine.text import printable
+
+    part = next(name for name in ("test", "dev", "train") if len(getattr(comparison, name)))
+    name, share = comparison.guess(getattr(comparison, part))
+    return f"{'guessing':<{width}} {part} {100 * share:.1f} % right, by always saying {printable(name)}"

@@ -21,7 +21,7 @@ from cflengine.cli.options import (
     run_facts,
 )
 from cflengine.cli.reading import read
-from cflengine.cli.reports import write_left_out
+from cflengine.cli.reports import guess_line, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number, penalty_values
 from cflengine.engine import InputError, locked_folder, many, output_path
@@ -156,6 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
     if arguments.rho is not None and arguments.solver != "admm":
         raise InputError("--rho is for --solver admm.")
+    _refuse_unused(arguments)
     from cflengine.linear import read_labels, split_documents
     from cflengine.sentence_lasso import sentence_report, write_sentences
 
@@ -179,6 +180,16 @@ def run(arguments: argparse.Namespace) -> int:
             print(ended)
         print(f"written to {out}")
     return 0
+
+
+def _refuse_unused(arguments: argparse.Namespace) -> None:
+    """InputError for parameters that none of the models has."""
+    from cflengine.sentence_lasso import PENALTIES
+
+    models = ", ".join(arguments.models)
+    for name in ("lam_sen", "lam_las", "lam_rid"):
+        if getattr(arguments, name) and not any(name in PENALTIES[kind] for kind in arguments.models):
+            raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
 
 
 def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:
@@ -235,6 +246,7 @@ def _summary(comparison: Any, models: list[Any], labels: Any) -> None:
     print(
         f"{comparison.data.counts.shape[0]:,} training {comparison.groups}s, {many(len(comparison.names), 'feature')}"
     )
+    print(guess_line(comparison, 10))
     for best in models:
         parameters = "  ".join(f"{name} {value:g}" for name, value in best.penalty.parameters.items())
         test = "" if math.isnan(best.test_accuracy) else f"test {100 * best.test_accuracy:5.1f} %  "

@@ -20,7 +20,7 @@ from cflengine.cli.options import (
     text_pipeline,
 )
 from cflengine.cli.reading import read
-from cflengine.cli.reports import write_left_out
+from cflengine.cli.reports import guess_line, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
 from cflengine.cli.values import number
 from cflengine.engine import InputError, locked_folder, many, output_path
@@ -164,6 +164,7 @@ def _summary(comparison: Any, model: Any, report: dict[str, Any], out: Any) -> N
             f"{result.reason}: {many(result.n_iterations, 'step')}, {result.n_passes:,.0f} passes, "
             f"{result.seconds:.1f} s"
         )
+    print(guess_line(comparison, 12))
     for part, accuracy in report["accuracy"].items():
         if accuracy is not None:
             print(f"{part:<12} {100 * accuracy:.1f} % right")

@@ -80,6 +80,12 @@ class ModelComparison:
             names[getattr(self, part)] = part
         return names
 
+    def guess(self, where: np.ndarray) -> tuple[str, float]:
+        """The most frequent class of the training documents, and its share of some documents (positions): what saying
+        it of all of them would be right on; NaN for none."""
+        usual = int(np.bincount(self.y[self.train], minlength=len(self.labels.classes)).argmax())
+        return self.labels.classes[usual], self.accuracy(np.full(len(self.y), usual), where)
+
     def accuracy(self, predicted: np.ndarray, where: np.ndarray) -> float:
         """Share of some documents (positions) whose predicted class, int64 (n,), is their own; NaN for none."""
         return float(np.mean(predicted[where] == self.y[where])) if len(where) else math.nan

@@ -12,6 +12,9 @@ import re
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}([-_][A-Za-z0-9]{2,8})*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*\n\s*")
 # a comma, semicolon or colon before white space, whatever closes behind it; those of East Asia; a dash
@@ -40,12 +43,19 @@ def sentence_spans(text: str, *, language: str = "en") -> np.ndarray:
     """
     from sentencex import get_sentence_boundaries
 
+    check_language(language)
     spans: list[tuple[int, int]] = []
     text = _SURROGATE.sub("\ufffd", text)  # same length; sentencex is Rust and takes no lone surrogates
     for a, b in _paragraphs(text):
         found = get_sentence_boundaries(language, text[a:b])
         spans += [(a + boundary["start_index"], a + boundary["end_index"]) for boundary in found]
     return _trimmed(text, spans)
+
+
+def check_language(language: str) -> None:
+    """InputError for what is no code of a language; which of them sentencex knows, it does not say."""
+    if not (isinstance(language, str) and _LANGUAGE.fullmatch(language)):
+        raise InputError(f"language must be a code such as 'en' or 'de', not {language!r}.")
 
 
 def unit_spans(text: str, unit: str = "sentence", *, language: str = "en") -> np.ndarray:

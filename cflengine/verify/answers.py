@@ -147,16 +147,19 @@ def check_weights(
     names: Sequence[str] | np.ndarray,
     **columns: np.ndarray,
 ) -> None:
-    """weights.csv has every weight that is not 0, and no other.
+    """weights.csv has every weight that is not 0, and no other; its rows of weight 0 are of features.
 
     coef: float64 (rows, V); classes: that each row is for, "" where there is no such column; names: of the features;
     columns: (V,), further ones.
     """
     said: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
+    known = set(map(cell_of, names))
     for row in rows:
         entry = tuple(float(row[name]) for name in ("weight", *columns))
         if entry[0] != 0.0:
             said[row.get("class", ""), row["feature"]].append(entry)
+        else:
+            require(row["feature"] in known, f"weights.csv has {row['feature']!r}, which is no feature of the model.")
     expected: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for name, weights in zip(classes, coef, strict=True):
         for j in np.flatnonzero(weights).tolist():

@@ -333,8 +333,9 @@ def test_every_page_ends_in_one_next_step(corpus):
 
 def test_what_a_group_uses_more_is_counted_whole():
     more = pd.DataFrame({"p": [0.01, 0.01, 0.2, 0.04]})
-    assert counted(more, more) == "3 phrases clearly more often than the others do (p < 0.05, corrected)."
+    assert counted(more, more) == "uses 3 phrases clearly more often than the others do (p < 0.05, corrected)."
     assert counted(more, more[2:]) == (
-        "3 phrases clearly more often than the others do (p < 0.05, corrected); 2 of them, of function words and "
+        "uses 3 phrases clearly more often than the others do (p < 0.05, corrected); 2 of them, of function words and "
         "punctuation, are not shown."
     )
+    assert counted(more[2:3], more[2:3]).startswith("uses no phrase clearly more often")

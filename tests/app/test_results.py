@@ -95,7 +95,7 @@ def test_the_dictionary_is_filtered(tiny):
 def test_finding_and_choosing_documents(tiny):
     show(tiny, "pointers")
     sound(tiny.text_input(key="find").set_value("DOG").run())
-    assert "2 places in 2 documents; document 1 is the 1. of them" in captions(tiny)
+    assert "2 places in 2 documents; document 1 is number 1 of them" in captions(tiny)
     assert tiny.number_input(key="widget_document").value == 1
     for document in (2, 1):
         assert press(tiny, "›").number_input(key="widget_document").value == document

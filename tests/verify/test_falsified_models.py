@@ -269,6 +269,13 @@ def documents(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     header["about"]["n_documents"] += 1
 
 
+def another_name_of_weight_0(run: Path) -> None:
+    frame = pd.read_csv(run / "weights.csv", keep_default_na=False)
+    frame.loc[frame["weight"].eq(0.0).idxmax(), "feature"] = "nowhere"
+    assert frame.loc[frame["feature"].eq("nowhere"), "weight"].eq(0.0).all()
+    frame.to_csv(run / "weights.csv", index=False)
+
+
 FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "price by length": ("compress", altered("model.cflm", scaled("by_length", 2.0))),
     "price of a literal": ("compress", altered("model.cflm", scaled("literal", 0.0))),
@@ -329,6 +336,7 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "weights of K-grams": ("k-grams", in_table("weights.csv", "weight", lambda cell: cell + 1.0)),
     "K-gram of a weight": ("k-grams", exchanged("weights.csv", "feature")),
     "K-gram of a weight of erm": ("cfl", exchanged("weights.csv", "feature")),
+    "name of a feature of weight 0": ("cfl", another_name_of_weight_0),
     "K-gram of a weight of sentences": ("sentences of K-grams", exchanged("weights.csv", "feature")),
     "K-grams of a model": ("cfl", altered("model.cflm", lambda header, _: header["steps"][0]["step"]["grams"].pop())),
     "tokens of K-grams": ("cfl", in_report("token_pattern", value="x")),

@@ -44,9 +44,11 @@ def _telling(run: CompareRun, frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def counted(more: pd.DataFrame, telling: pd.DataFrame) -> str:
-    """How many phrases a group uses more, and how many of them the table leaves out."""
+    """That a group uses so many phrases more, and how many of them the table leaves out."""
     clearly, shown = (int((frame["p"] < 0.05).sum()) for frame in (more, telling))
-    said = f"{many(clearly, 'phrase')} clearly more often than the others do (p < 0.05, corrected)"
+    if not clearly:
+        return "uses no phrase clearly more often than the others do (p < 0.05, corrected): what follows may be noise."
+    said = f"uses {many(clearly, 'phrase')} clearly more often than the others do (p < 0.05, corrected)"
     left = f"; {number(clearly - shown)} of them, of function words and punctuation, are not shown"
     return f"{said}{left if clearly > shown else ''}."
 
@@ -58,7 +60,7 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     more = frame[frame["g2"] > 0]
     telling = _telling(run, more)
     shown = telling.sort_values("g2", ascending=False, kind="stable").head(SHOWN)
-    st.markdown(f"**{plain(group)}** uses {counted(more, telling)}")
+    st.markdown(f"**{plain(group)}** {counted(more, telling)}")
     key = f"keys_{group}_{st.session_state.get('compare_all', False)}"
     event = st.dataframe(
         shown[list(COLUMNS)].assign(p=shown["p"].map(_probability)), hide_index=True, height=360, on_select="rerun",

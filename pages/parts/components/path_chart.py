@@ -131,7 +131,7 @@ def path_chart(
 
 
 def _point(point: PathPoint, asked: bool) -> dict[str, Any]:
-    gap = point.result.gap
+    gap = 0.0 if point.result.optimal else point.result.gap
     return {
         "lam": point.lam,
         "shares": [float(share) for share in point.shares],

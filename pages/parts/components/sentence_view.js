@@ -1,6 +1,7 @@
 // Sentences with their log-odds. Texts and labels are untrusted: textContent only.
 
-const LEAST = 5e-3; // smaller log-odds are drawn, but not spelled out
+// smaller log-odds are drawn but not spelled out, or not even drawn; where all are small, by shares of the largest
+const SPELT = 5e-3, DRAWN = 1e-3, SHARES = [0.1, 0.02];
 
 const NAMES = { sentence: "sentence", elastic: "elastic net", ridge: "ridge", lasso: "lasso", frequency: "frequency" };
 
@@ -82,11 +83,11 @@ function oddsOf(value, k, { models, classes }, largest) {
   const line = make("div", "sv-odd");
   const sides = [make("span"), make("span")];
   const side = sides[value > 0 ? 1 : 0];
-  if (Math.abs(value) >= 1e-3) {
+  if (Math.abs(value) >= Math.min(DRAWN, SHARES[1] * largest)) {
     const bar = make("i");
     bar.style.setProperty("--share", Math.abs(value) / largest);
     bar.style.setProperty("--hue", `var(--m${k})`);
-    const parts = Math.abs(value) >= LEAST ? [bar, short(Math.abs(value))] : [bar];
+    const parts = Math.abs(value) >= Math.min(SPELT, SHARES[0] * largest) ? [bar, short(Math.abs(value))] : [bar];
     side.append(...(value > 0 ? parts : parts.reverse()));
   }
   const name = NAMES[models[k]] ?? models[k];

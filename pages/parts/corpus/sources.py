@@ -19,7 +19,7 @@ from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
 from pages.parts.shared.state import PATH, active_jobs, choose_corpus, current_corpus, stop_job
-from pages.parts.shared.views import shortened
+from pages.parts.shared.views import shortened, without_midnight
 from pages.parts.shared.words import plain
 
 ENCODINGS = (
@@ -233,7 +233,7 @@ def _mapping(file: dict[str, Any]) -> None:
         help="Tags such as <br />, comments, and references such as &amp;amp; for what they stand for.",
     )  # fmt: skip
     st.dataframe(
-        shortened(preview.rows),
+        shortened(without_midnight(preview.rows)),
         height=table_height(len(preview.rows), 220),
         hide_index=True,
         alt="The first records of the file",

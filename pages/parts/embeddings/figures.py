@@ -39,11 +39,11 @@ def null_figure(null: np.ndarray, statistic: float) -> go.Figure:
     )  # fmt: skip
     figure.add_vline(
         x=statistic, line={"color": BLUE, "width": 3}, annotation_text="the labels as they are",
-        annotation_position="top left" if statistic > float(np.median(null)) else "top right",
+        annotation_position="top left" if statistic > float(np.median(null)) else "top right", annotation_yshift=22,
     )  # fmt: skip
-    figure.update_xaxes(title_text="wMMD²")
+    figure.update_xaxes(title_text="wMMD²", exponentformat="power")
     figure.update_yaxes(title_text="permutations")
-    figure.update_layout(height=300, margin={"l": 10, "r": 10, "t": 30, "b": 10}, showlegend=False, bargap=0.05)
+    figure.update_layout(height=310, margin={"l": 10, "r": 10, "t": 40, "b": 10}, showlegend=False, bargap=0.05)
     return figure
 
 
@@ -65,11 +65,12 @@ def cloud_figure(
     shown = np.argsort(-shares.sum(axis=1), kind="stable")[:MOST_WORDS]
     most = float(np.abs(colour[shown]).max(initial=0.0)) or 1.0
     frequency = shares[shown].mean(axis=1)
+    sizes = 4 + 26 * np.sqrt(frequency / frequency.max())
     figure.add_scatter(
         x=points[shown, 0], y=points[shown, 1], mode="markers", text=[html(words[v]) for v in shown.tolist()],
         showlegend=False, customdata=np.column_stack([shares[shown], colour[shown]]),
         marker={
-            "size": 4 + 26 * np.sqrt(frequency / frequency.max()), "color": colour[shown], "colorscale": _SCALE,
+            "size": sizes, "color": colour[shown], "colorscale": _SCALE,
             "symbol": np.where(colour[shown] > 0, "diamond", "circle"),
             "cmin": -most, "cmax": most, "opacity": 0.8, "line": {"width": 0},
         },
@@ -81,11 +82,12 @@ def cloud_figure(
     inside = (across > 0.02) & (across < 0.98) & (up > 0.02) & (up < 0.96)
     top, across, up = top[inside], across[inside], up[inside]
     top = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
-    figure.add_scatter(
-        x=points[top, 0], y=points[top, 1], mode="text", text=[html(words[v]) for v in top.tolist()],
-        textfont={"size": 13, "color": [FIRST if colour[v] > 0 else SECOND for v in top.tolist()]},
-        textposition="top center", showlegend=False, hoverinfo="skip",
-    )  # fmt: skip
+    size = dict(zip(shown.tolist(), sizes.tolist(), strict=True))
+    for v in top.tolist():  # in the page's ink, above the mark: words in the marks' colours are hard to read
+        figure.add_annotation(
+            x=points[v, 0], y=points[v, 1], text=html(words[v]), showarrow=False, yshift=8 + size[v] / 2,
+            font={"size": 13},
+        )  # fmt: skip
     figure.update_xaxes(visible=False, range=x)
     figure.update_yaxes(visible=False, range=y)
     figure.update_layout(

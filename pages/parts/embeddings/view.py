@@ -95,21 +95,31 @@ def choose_pair(run: EmbedRun) -> Pair:
         return 0, 1
     frame = found.pairwise.sort_values("statistic", ascending=False, kind="stable", ignore_index=True)
     st.markdown("**Pairs of classes**, the most different first: select one to look at it.")
-    shown = frame[["class", "other", "statistic", "low", "high", "p_value", "identity"]]
+    frame["corrected"] = holm(frame["p_value"].to_numpy())
+    shown = frame[["class", "other", "statistic", "low", "high", "p_value", "corrected", "identity"]]
     picked = st.dataframe(
         shown, hide_index=True, height=min(280, 38 * (len(shown) + 1)), on_select="rerun", key="embed_pairs",
         selection_mode="single-row", alt="A row a pair of classes, with its discrepancy",
         column_config={
-            "statistic": st.column_config.NumberColumn("wMMD²", format="%.5f"),
-            "low": st.column_config.NumberColumn("from", format="%.5f"),
-            "high": st.column_config.NumberColumn("to (95 %)", format="%.5f"),
-            "p_value": st.column_config.NumberColumn("p", format="%.3g"),
-            "identity": st.column_config.NumberColumn("of words", format="%.6f"),
+            "statistic": st.column_config.NumberColumn("wMMD²", format="%.3g"),
+            "low": st.column_config.NumberColumn("from", format="%.3g"),
+            "high": st.column_config.NumberColumn("to (95 %)", format="%.3g"),
+            "p_value": st.column_config.NumberColumn("p", format="%.3g", help="Of this pair alone."),
+            "corrected": st.column_config.NumberColumn("p, corrected", format="%.3g", help="For all pairs, by Holm."),
+            "identity": st.column_config.NumberColumn("of words", format="%.3g"),
         },
     )  # fmt: skip
     rows = picked["selection"]["rows"] if picked else []
     row = frame.iloc[rows[0] if rows and rows[0] < len(frame) else 0]
     return names.index(str(row["class"])), names.index(str(row["other"]))
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """p of several tests, corrected by Holm: the least times their number, the next times one less, and so on."""
+    order = np.argsort(p, kind="stable")
+    found = np.empty(len(p))
+    found[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)), 1.0)
+    return found
 
 
 def pair_names(run: EmbedRun, pair: Pair) -> tuple[str, str]:

@@ -45,7 +45,7 @@ figure { margin: 1rem 0 }
 figure :is(.infolayer, .xaxislayer-above, .yaxislayer-above) text { fill: light-dark(#1d1d1f, #e8e8ea) !important }
 figure .gridlayer path, figure .zerolinelayer path { stroke: var(--line) !important }
 @media (max-width: 40rem) { table { display: block; overflow-x: auto }
-  td, th { padding: .25rem .3rem; font-size: .9rem } }
+  td, th { padding: .25rem .2rem; font-size: .85rem } }
 @media print { body { max-width: none } }
 """ + "\n".join(
     f".w{k + 1} {{ background: color-mix(in srgb, {hue} {0 if k == 0 else 38}%, transparent); border-color: {hue} }}"
@@ -160,7 +160,11 @@ def _phrases(phrases: pd.DataFrame) -> str:
         (_text(row.phrase), str(row.words), number(row.uses), number(row.stands), number(row.documents))
         for row in shown.itertuples()
     ]
-    return _table(("phrase", "words", "uses", "stands", "documents"), rows, numbers=(1, 2, 3, 4))
+    of = phrases[phrases["words"] > 1] if (shown["words"] > 1).all() else phrases
+    said = f"The {many(len(shown), 'most used phrase')}"
+    said += f" of two words or more, of {number(len(of))}" if of is not phrases else f", of {number(len(of))}"
+    names = ("phrase", "words", "uses", "stands", "texts")
+    return f"<p>{said}.</p>" + _table(names, rows, numbers=(1, 2, 3, 4))
 
 
 def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
@@ -239,6 +243,7 @@ def _tightness(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
     return (
         f"<h2>Where the proof is not tight</h2><p>{_bold(seen.sentence())}</p>{odd}"
         + _table(("document", "begins", "of the gap", "of the cost", ""), documents, numbers=(0, 2, 3))
+        + "<p>And by phrase:</p>"
         + _table(("K-gram", "of the gap", "pointers"), grams, numbers=(1, 2))
     )
 

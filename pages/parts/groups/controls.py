@@ -83,11 +83,11 @@ def _take(name: str) -> Any:
 
 
 def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
-    """The session's, or its first column and the most frequent value."""
+    """The session's, or its first column and the most frequent value; of two the rarer, which is harder to guess."""
 
     def usual() -> WeightsChoice:
         column = next(iter(columns))
-        return WeightsChoice(column, columns[column][0], test=usual_test(column))
+        return WeightsChoice(column, columns[column][len(columns[column]) == 2], test=usual_test(column))
 
     return session_choice("weights", WEIGHTS, lambda one: one.name in columns.get(one.column, []), usual)
 

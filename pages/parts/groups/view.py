@@ -39,6 +39,8 @@ def draw_numbers(run: WeightsRun) -> None:
         ("Gap, proved", gap_text(plain_result.gap), "Recomputed from the data: no weights have an objective below "
          f"{at_least(plain_result.lower_bound, 6)}."),
         ("F1 on the test set", percent(run.f1(plain_result.w), 1), "Of the class, on documents that took no part."),
+        ("F1 of guessing", percent(run.f1(np.append(np.zeros(len(plain_result.w) - 1), 1.0)), 1),
+         f"“{plain(run.choice.name)}” for every document."),
         ("Weights", number(len(plain_result.w)), "A weight for every word of the training documents."),
     ]  # fmt: skip
     scheme = run.results.get("clustered")

@@ -43,8 +43,9 @@ def draw_loss_controls() -> bool:
     columns = _columns()
     if not columns:
         st.info(
-            f"This corpus has no column to predict: neither classes (2 to {MOST_CLASSES} different values) nor "
-            "numbers. Choose another corpus, or one with a rating or a label for every document."
+            f"This corpus has no column to predict: neither classes (2 to {MOST_CLASSES} different values, two of them "
+            "in five documents each) nor numbers. Choose another corpus, or one with a rating or a label for every "
+            "document."
         )
         return False
     job, choice = current_job(LOSS), _choice(columns)

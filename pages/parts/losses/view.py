@@ -58,6 +58,8 @@ def draw_numbers(run: LossRun) -> None:
     items: list[Any] = []
     if not run.choice.numbers:
         items.append(("Right on the test set", percent(worth["test"], 1), judged))
+        usual, share = comparison.guess(comparison.test)
+        items.append(("Guessing", percent(share, 1), f"“{plain(usual)}” for every document of the test set."))
     elif run.choice.loss == "quantile":
         below = float(np.mean(risk.values[comparison.test] <= model.predict(comparison.X[comparison.test])))
         items.append(

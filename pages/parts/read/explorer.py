@@ -23,6 +23,7 @@ POINTERS, PRICES = "Pieces", "Surprise"
 LISTED = 5000
 LISTED_DOCUMENTS = 50_000
 WORDS_AT_ONCE = 100_000
+_LIVE_WORDS = 12_500  # that the slider moves, of a path of twelve λ
 MOST_FOUND = 2_000  # places of a search that are lit
 
 _COLUMNS = {
@@ -63,7 +64,7 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     last = len(corpus) - 1
     wanted = min(state.get("document", 0), last)
     state.widget_document = wanted
-    names = {1: "1", 10: "10", 100: "100", 0: "all that fit"}
+    names = {1: "1", 3: "3", 10: "10", 100: "100", 0: "all that fit"}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):  # wraps on a narrow screen
         st.number_input(
             "Document", 0, last, key="widget_document", width=110,
@@ -74,7 +75,7 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
             "›", key="find_next", on_click=_jump, args=(corpus, 1), help="The next document that holds these words"
         )
         following = st.selectbox(
-            "How many", list(names), index=1, format_func=names.get, key="following", width=125,
+            "How many", list(names), index=_usual(table, wanted), format_func=names.get, key="following", width=125,
             help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
         )  # fmt: skip
     if state.get("find"):
@@ -82,6 +83,12 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     ends = table.doc_ptr[wanted + 1 :]
     count = max(1, int(np.searchsorted(ends, table.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
     return list(range(wanted, wanted + (min(count, following) if following else count)))
+
+
+def _usual(table: TokenTable, first: int) -> int:
+    """Which number of documents to begin with: ten, but fewer where that many are too long to move under the slider."""
+    ends = table.doc_ptr[first + 1 :] - table.doc_ptr[first]
+    return next((k for k, n in ((2, 10), (1, 3)) if int(ends[:n][-1]) <= _LIVE_WORDS), 0)
 
 
 def go_to_use(model: CompressiveFeatures, gram: int) -> None:
@@ -108,7 +115,7 @@ def _say_found(corpus: Corpus, here: int) -> None:
     counts = known[1]
     holding = np.flatnonzero(counts)
     if len(holding):
-        at = f"; document {here} is the {np.searchsorted(holding, here) + 1:,}. of them" if counts[here] else ""
+        at = f"; document {here} is number {np.searchsorted(holding, here) + 1:,} of them" if counts[here] else ""
         st.caption(f"{many(int(counts.sum()), 'place')} in {many(len(holding), 'document')}{at}.")
 
 

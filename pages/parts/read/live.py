@@ -51,11 +51,11 @@ def _draw_fixed(run: PathRun, here: PathPoint, documents: int, n_shown: int, n_d
     said = proved_sentence(here.result, run.max_gram, documents, "document")
     st.markdown("".join(f"**{part}**" if bold else part for part, bold in said))
     st.caption(note(here))
-    most = MOST // len(run.points)
-    instead = "choose fewer of them" if n_documents > 1 else "another λ is set on Words to phrases"
+    these = f"these {n_documents} documents have" if n_documents > 1 else "this document has"
+    instead = "Show fewer documents." if n_documents > 1 else "Another λ is set on Words to phrases."
     st.caption(
-        f"λ = {here.lam:.3g}, and no slider: λ moves up to {many(most, 'word')} at once, and "
-        f"{'these documents have' if n_documents > 1 else 'this document has'} {n_shown:,}; {instead}."
+        f"λ = {here.lam:.3g}. The λ slider is off: it can move {many(MOST // len(run.points), 'word')}, and {these} "
+        f"{n_shown:,}. {instead}"
     )
 
 

@@ -12,6 +12,7 @@ from cflengine.linear import MOST_CLASSES
 from cflengine.text import role_of
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.state import current_corpus
+from pages.parts.shared.words import plain
 
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
 _FEWEST = 5  # documents of a class
@@ -78,6 +79,18 @@ def current_label_columns() -> dict[str, list[str]]:
     if not columns:
         st.info(
             "This corpus has no column with labels: a column in which at least two values stand in five documents "
-            "each. Choose another corpus, or one with a label for every document."
+            f"each.{plain(_nearest(current_corpus().corpus.metadata))} Choose another corpus, or one with a label for "
+            "every document."
         )
     return columns
+
+
+def _nearest(metadata: pd.DataFrame) -> str:
+    """A sentence on the column that comes nearest to labels, " …"; empty where none has two values twice."""
+    best, found = 1, ""
+    for column in metadata.columns:
+        counts = metadata[column].dropna().astype(str).value_counts()
+        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] > best:
+            best = int(counts.iloc[1])
+            found = f" {column} comes nearest: {counts.index[1]} has only {best} documents."
+    return found

@@ -76,7 +76,8 @@ def _job_status(job_id: str, kind: str) -> None:
         st.markdown(f"**Watch the solver**, λ = {float(job.result.lam):g}")
         st.markdown(f"cost **{number(result.objective)}**  \nproved bound **{at_least(result.lower_bound)}**")
         ended = f"{TITLES[result.solver]}: {result.reason!s}, {number(result.seconds, 1)} s"
-        st.markdown(f"gap **{gap_text(result.gap)}** (proved)  \n{ended}")
+        gap = "**optimal** (proved)" if result.optimal else f"gap **{gap_text(result.gap)}** (proved)"
+        st.markdown(f"{gap}  \n{ended}")
         if is_stale():
             st.caption("⚠ Settings have changed since: run again to see their effect.")
     rerun_at_end(job)

@@ -17,22 +17,26 @@ from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
 
 MOST_COLUMNS = 8
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity", "rating", "author")
+_ROLES = ("label", "group", "number")  # of columns, the likeliest to be predicted first
 _WORDS = {"class": "classes", "number": "a number", "author": "many values, as authors"}
 
 
 def target_columns(metadata: Any) -> dict[str, str]:
     """Columns that can be predicted, the likeliest first -> the task each would be. Dates, and the column that says
-    which documents are for testing, are for splitting."""
-    found = {}
-    for column in metadata.columns:
-        if role_of(str(column), metadata[column]).role in ("date", "split"):
+    which documents are for testing, are for splitting; names of documents come last."""
+    found, rank = {}, {}
+    order = {name: k for k, name in enumerate(_LIKELY)}
+    for column in map(str, metadata.columns):
+        role = role_of(column, metadata[column]).role
+        if role in ("date", "split"):
             continue
         try:
-            found[str(column)] = read_target(metadata, column).task
+            found[column] = read_target(metadata, column).task
         except ValueError:
             continue
-    order = {name: k for k, name in enumerate(_LIKELY)}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0].lower(), len(order))))
+        place = _ROLES.index(role) if role in _ROLES else len(_ROLES)
+        rank[column] = (role == "id", order.get(column.lower(), len(order)), place)
+    return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
 
 
 def draw_task_controls() -> bool:

@@ -44,7 +44,9 @@ def method_name(method: str) -> str:
 
 def worth(value: float, measure: str) -> str:
     """An accuracy or an error for people."""
-    return percent(value, 1) if measure == "accuracy" else number(value, 4 if value < 10 else 2)
+    if measure == "accuracy":
+        return percent(value, 1)
+    return f"{value:.3g}" if value >= 1e6 else number(value, 4 if value < 10 else 2)
 
 
 def draw_live(job: Job) -> None:
@@ -181,7 +183,7 @@ def _best_of_all(finding: Finding, best: dict[str, Any]) -> str:
     value = finding.methods[name][measure]
     if value == best[measure] or name == "unigrams":
         return ""
-    return f" Best of all methods on these test documents: {method_name(name)}, {worth(value, measure)}."
+    return f" The best of all methods on these test documents, with {worth(value, measure)}: {method_name(name)}."
 
 
 def draw_path(finding: Finding, run: TasksRun) -> None:

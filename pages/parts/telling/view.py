@@ -74,9 +74,11 @@ def draw_share(comparison: SentenceComparison, found: Reading) -> int:
     )  # fmt: skip
     k = percents.index(value)
     right, whole = getattr(found, part)[[k, -1]]
+    usual, guessed = comparison.guess(getattr(comparison, part))
     st.markdown(
         f"Reading only the **{value} %** most telling {unit}s, the classifier is right on **{percent(right, 1)}** of "
-        f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}."
+        f"{many(n, 'unseen document')}; reading all of them, on {percent(whole, 1)}; saying “{plain(usual)}” of every "
+        f"document, on {percent(guessed, 1)}."
         + (
             f" {chosen} % is the smallest share within one standard error of the best on the development set."
             if value == chosen
