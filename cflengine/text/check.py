@@ -32,6 +32,8 @@ _SOCIAL = re.compile(r"(?<!\S)[@#]\w{2}|https?://|[\U0001f300-\U0001faff\u2600-\
 _SAMPLED = 200_000  # characters that scripts are counted in
 _FROM_EACH = 1000  # characters at least, for the language
 _MOST_LETTERS = 0.6  # of which one script has to be for a language to be named
+_LANGUAGES_OF, _OF_ONE, _FEWEST_IN_IT = 200, 150, 5  # documents, letters of one at least, documents in another one
+_NO_ANSWER = frozenset({"NA", "N/A", "n/a", "N.A.", "n.a.", "k.A.", "k. A.", "NULL", "null", "NaN", "nan"})
 _FEWEST_CHARS = 200
 _LETTERS, _BLANKS = 0.6, 0.02  # of the characters of a text, at least; encoded lines are of 60 or 76
 _MOST_LABELS = 50
@@ -72,6 +74,10 @@ class CorpusCheck:
         Words of the shortest, the median and the longest document.
     roles : tuple[Role, ...]
         Every other column, and what it looks like.
+    no_answer : ndarray
+        int64, documents that are nothing but a mark such as NA or n/a.
+    second_language : str
+        That of a fifth of the documents or more, beside ``language``; empty where there is none.
     """
 
     scripts: tuple[tuple[str, float], ...]
@@ -83,6 +89,8 @@ class CorpusCheck:
     first_html: str
     lengths: tuple[int, float, int]
     roles: tuple[Role, ...]
+    no_answer: np.ndarray = field(repr=False)
+    second_language: str = ""
 
     @property
     def unspaced(self) -> bool:
@@ -112,9 +120,12 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
     roles = tuple(role_of(str(name), corpus.metadata[name]) for name in corpus.metadata.columns)
     scripts, language = scripts_of(corpus.texts), language_of(corpus.texts)
     html, first = html_in(corpus.texts)
+    marks = np.flatnonzero([text.strip() in _NO_ANSWER for text in corpus.texts])
     return CorpusCheck(
-        scripts, language, repeated, nearly, no_text(corpus.texts), np.array(html, dtype=np.int64), first, middle, roles
-    )
+        scripts=scripts, language=language, repeated=repeated, nearly=nearly, no_text=no_text(corpus.texts),
+        html=np.array(html, dtype=np.int64), first_html=first, lengths=middle, roles=roles, no_answer=marks,
+        second_language=second_language(corpus.texts, language),
+    )  # fmt: skip
 
 
 def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:
@@ -138,6 +149,18 @@ def language_of(texts: Sequence[str]) -> str:
     scripts = scripts_of([sample])
     mixed = len(scripts) > 1 and not {name for name, _ in scripts[:2]} <= UNSPACED and scripts[0][1] < _MOST_LETTERS
     return "" if mixed or not scripts else language_of_sample(sample, scripts[0][0])
+
+
+def second_language(texts: Sequence[str], first: str) -> str:
+    """A language other than the first that a fifth of a sample of documents are in; empty for none."""
+    found: Counter[str] = Counter()
+    for text in texts[:: max(1, len(texts) // _LANGUAGES_OF)]:
+        scripts = scripts_of([text[:_FROM_EACH]])
+        if scripts and scripts[0][0] == "LATIN":
+            found[language_of_sample(text[:_FROM_EACH], "LATIN", fewest=_OF_ONE)] += 1
+    del found[""]
+    others = [(name, n) for name, n in found.most_common() if name != first]
+    return others[0][0] if others and others[0][1] >= max(0.2 * found.total(), _FEWEST_IN_IT) else ""
 
 
 def has_unlike_script(texts: Sequence[str]) -> bool:

@@ -42,10 +42,10 @@ _FEWEST_LETTERS = 1500
 _SHARE, _MARGIN = 0.12, 1.25  # of the words that the list of a language must hold, and over the next language's
 
 
-def language_of_sample(sample: str, script: str) -> str:
+def language_of_sample(sample: str, script: str, *, fewest: int = _FEWEST_LETTERS) -> str:
     """In English ("German"); empty where that is not sure, or there is too little to tell. script: most letters', as
-    Unicode names it."""
-    if sum(map(str.isalpha, sample)) < _FEWEST_LETTERS:
+    Unicode names it; fewest: letters."""
+    if sum(map(str.isalpha, sample)) < fewest:
         return ""
     return _by_words(sample) if script == "LATIN" else _by_letters(sample)
 

@@ -126,3 +126,15 @@ def test_the_whole_look():
     check = check_corpus(corpus, plain_tokens(texts))
     assert check.unspaced and check.lengths[0] == 1 and check.lengths[2] == 60 and check.roles == ()
     assert not len(check.repeated) and not len(check.nearly)
+
+
+def test_marks_in_place_of_answers_and_a_second_language_are_found():
+    english = "the answer of this is that it was not for you but they have it and we are at the end of the day as it is"
+    german = "die Antwort ist nicht so wie es sich auf den ersten Blick mit dem Auge von der Seite zu sehen ist und ich"
+    texts = [f"{english} {i}. {english}, {english}" for i in range(20)]
+    mixed = [*texts, *(f"{german} {i}. {german}, {german}" for i in range(12)), " NA ", "k.A.", "none"]
+    check = check_corpus(corpus := Corpus.from_texts(mixed), plain_tokens(corpus.texts))
+    assert check.language == "English" and check.second_language == "German"
+    assert check.no_answer.tolist() == [32, 33]
+    alone = check_corpus(corpus := Corpus.from_texts(texts), plain_tokens(corpus.texts))
+    assert alone.second_language == "" and not len(alone.no_answer)

@@ -59,7 +59,7 @@ def sentences(check: CorpusCheck, loaded: LoadedCorpus) -> list[str]:
         f"Documents have {number(low)} to {number(high)} tokens, half of them {number(middle)} or fewer."
         if low < high
         else f"{'Every' if several else 'The'} document has {many(low, 'token')}.",
-        (f"Language: {check.language}, it seems. " if check.language else "") + f"Letters: {scripts or 'none'}.",
+        f"{_language(check)}Letters: {scripts or 'none'}.",
     ]
     if check.unspaced and tokens.preset not in ("dictionary", "characters") and not tokens.own:
         found.append(
@@ -73,8 +73,18 @@ def sentences(check: CorpusCheck, loaded: LoadedCorpus) -> list[str]:
             f"{many(len(check.html), 'document')} {'holds' if len(check.html) == 1 else 'hold'} HTML, such as "
             f"{plain(check.first_html)}, whose pieces will be phrases."
         )
+    found += [
+        f"{one} Under “Read … otherwise”, leave out documents of fewer words than 2."
+        for one in _said(check.no_answer, "is nothing but NA or the like", "are nothing but NA or the like")
+    ]
     no_text = "like encoded data or a table, not like text"
     return found + _said(check.no_text, f"looks {no_text}", f"look {no_text}")
+
+
+def _language(check: CorpusCheck) -> str:
+    if check.second_language:
+        return f"Languages: {check.language or 'mixed'}, and {check.second_language} in some documents. "
+    return f"Language: {check.language}, it seems. " if check.language else ""
 
 
 def has_much_html(check: CorpusCheck, loaded: LoadedCorpus) -> bool:
