@@ -35,9 +35,8 @@ def draw_numbers(run: WeightsRun) -> None:
     """The plain solution, and how long the others took beside it."""
     plain_result = run.plain
     items: list[Any] = [
-        ("Objective", number(plain_result.objective, 4)),
-        ("Gap, proved", gap_text(plain_result.gap), "Recomputed from the data: no weights have an objective below "
-         f"{at_least(plain_result.lower_bound, 6)}."),
+        ("Gap, proved", gap_text(plain_result.gap), f"Objective {number(plain_result.objective, 4)}; no weights have "
+         f"one below {at_least(plain_result.lower_bound, 6)}. Recomputed from the data."),
         ("F1 on the test set", percent(run.f1(plain_result.w), 1), "Of the class, on documents that took no part."),
         ("F1 of guessing", percent(run.f1(np.append(np.zeros(len(plain_result.w) - 1), 1.0)), 1),
          f"“{plain(run.choice.name)}” for every document."),

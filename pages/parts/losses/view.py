@@ -69,12 +69,12 @@ def draw_numbers(run: LossRun) -> None:
         items.append(("Mean loss, test set", number(worth["test"], 3), judged))
     proved = model.violation_ <= FEASIBLE
     objective = sum(result.objective for result in model.results_)
-    bound = sum(result.lower_bound for result in model.results_)
+    bound, passes = (sum(getattr(one, of) for one in model.results_) for of in ("lower_bound", "n_passes"))
     items += [
-        (f"Gap, {'proved' if proved else 'estimated'}", gap_text(model.duality_gap_), _certified(objective, bound)),
+        (f"Gap, {'proved' if proved else 'estimated'}", gap_text(model.duality_gap_),
+         f"{_certified(objective, bound)} After {number(passes)} passes over the data."),
         ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
          f"Of {number(len(comparison.names))}."),
-        ("Passes over the data", number(sum(result.n_passes for result in model.results_))),
     ]  # fmt: skip
     if run.choice.constraints:
         note = "Of the constraints, relative; up to 1e-9 the gap is one of the constrained problem."
