@@ -121,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
             def indexed() -> None:
                 model.set_params(settings=solver_settings(arguments, clock.left))  # what is left by now
 
-            with TerminalWatch(sys.stderr, show=show) as watch:
+            with TerminalWatch(sys.stderr, show=show) as watch, corpus.columns_aside():
                 checkpoint = fit_with_checkpoints(model, corpus.texts, out, arguments.resume, watch, indexed)
         features = model.features()
         gap = gap_of(model)

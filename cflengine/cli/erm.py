@@ -120,7 +120,7 @@ def run(arguments: argparse.Namespace) -> int:
     if loss.of == "residual" and arguments.classes:
         raise InputError(f"--classes is for losses of classes; {arguments.loss} is one for numbers.")
     if arguments.dev_split and not arguments.path:
-        raise InputError("--dev-split chooses C of a --path: give one, or leave the documents to learn from.")
+        raise InputError("--dev-split chooses C among those of --path: give --path, or leave --dev-split out.")
     if arguments.path and not arguments.dev_split:
         raise InputError("--path needs documents to choose by: give --dev-split.")
     constraints, sensitive = fairness(arguments.constraint)

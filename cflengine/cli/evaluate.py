@@ -171,7 +171,7 @@ def run(arguments: argparse.Namespace) -> int:
                 write_left_out(folder, corpus)
     if not arguments.quiet:
         for finding in findings:
-            _summary(finding)
+            _summary(finding, arguments.task)
         for note in evaluation.notes:
             print(note)
         if evaluation.saved_seconds() >= 1.0:
@@ -203,7 +203,7 @@ class _Line:
             sys.stderr.flush()
 
 
-def _summary(finding: Any) -> None:
+def _summary(finding: Any, asked: str) -> None:
     import pandas as pd
 
     task, table = finding.task, finding.table()
@@ -215,8 +215,9 @@ def _summary(finding: Any) -> None:
             print(f"  {many(facts[name], 'document')} {of}: for the dictionary alone")
     classes = task.target.labels.classes
     if (
-        facts["task"] == "class"
-        and len(classes) < 5
+        asked == "auto"
+        and facts["task"] == "class"
+        and 2 < len(classes) < 5
         and pd.to_numeric(pd.Series(classes), errors="coerce").notna().all()
     ):
         print(f"  numbers of {many(len(classes), 'value')}, learnt as classes; --task number learns them as numbers")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,9 @@ class SubwordCutter:
     def __call__(self, texts: Sequence[str], watch: Watch | None = None) -> TokenTable:
         watch = watch or Watch()
         watch.begin("cutting into subwords", "documents", len(texts))
-        return self.model.table(texts, sentence_borders=self.sentence_borders)
+        table = self.model.table(texts, sentence_borders=self.sentence_borders)
+        watch.at(len(texts))
+        return table
 
 
 Cutter = Tokenizer | SubwordCutter
@@ -52,14 +55,22 @@ def _is_tokenizer(tokens: Any) -> bool:
     return not isinstance(own, type) and getattr(own, "kind", None) == _KIND
 
 
-def cutter_of(features: CompressiveFeatures, texts: Sequence[str]) -> Cutter:
-    """What cuts texts by the parameters of ``features``: one of subwords is trained on these texts, unless frozen."""
+def cutter_of(features: CompressiveFeatures, texts: Sequence[str], watch: Watch | None = None) -> Cutter:
+    """What cuts texts by the parameters of ``features``: one of subwords is trained on these texts, unless frozen, as
+    long as ``watch`` says so."""
     if not of_subwords(features):
         return Tokenizer(features.token_pattern, features.lowercase, features.sentence_borders)
     tokens: Any = features.tokens
+    if isinstance(tokens, FrozenEstimator):
+        # a copy: should its owner fit it again, what was learnt here stays
+        return SubwordCutter(copy.copy(tokens.fit(texts, None).estimator), features.sentence_borders)
     model = estimator_class(_KIND)() if isinstance(tokens, str) else clone(tokens)
-    fitted = model.fit(texts, None)
-    return SubwordCutter(getattr(fitted, "estimator", fitted), features.sentence_borders)
+    if watch is not None:
+        watch.begin("learning subwords")
+        model.set_params(listeners=(*model.listeners, lambda stats: watch.poll()))
+    if model.n_threads is None:
+        model.set_params(n_threads=features.n_threads)
+    return SubwordCutter(model.fit(texts), features.sentence_borders)
 
 
 def of_subwords(features: CompressiveFeatures) -> bool:
@@ -72,14 +83,19 @@ def cutter_parts(features: CompressiveFeatures) -> Parts:
     if not isinstance(features._tokenizer, SubwordCutter):
         return {}, {}
     header, arrays = nested(to_parts(features._tokenizer.model), _PREFIX)
-    return {_PREFIX: header | {"frozen": isinstance(features.tokens, FrozenEstimator)}}, arrays
+    frozen = isinstance(features._learnt_with["tokens"], FrozenEstimator)
+    return {_PREFIX: header | {"frozen": frozen}}, arrays
 
 
-def cutter_from(header: Any, arrays: Any, borders: bool, name: str) -> tuple[Any, SubwordCutter | None]:
+def cutter_from(
+    header: Mapping[str, Any], arrays: Mapping[str, Any], parameters: Mapping[str, Any], name: str
+) -> tuple[Any, SubwordCutter | None]:
     """The parameter ``tokens`` and the cutter that a file has; name: of the file. Raises ModelFileError."""
-    found = header.get(_PREFIX)
-    if found is None:
+    found, borders = header.get(_PREFIX), bool(parameters.get("sentence_borders", False))
+    if parameters.get("tokens", "words") == "words":
+        require(found is None, name)
         return "words", None
     require(isinstance(found, dict) and found.get("kind") == _KIND, name)
+    assert isinstance(found, dict)
     model = from_parts(found, under(arrays, _PREFIX), name)
     return FrozenEstimator(model) if found.get("frozen") is True else model, SubwordCutter(model, borders)

@@ -51,12 +51,12 @@ class CompressiveFeatures(FittedFeatures):
         "guided", nearly optimal and fast; "homotopy" and "reweighting", the papers' algorithms; "relay", the homotopy
         and then the guided solver; "sharded", guided in parts that wait on disk; "exact", HiGHS, for small corpora.
     tokens : str or SubwordTokenizer, default: 'words'
-        "words", by ``token_pattern``; or a :class:`~cflengine.SubwordTokenizer`, a copy of which ``fit`` trains on its
-        documents ("subword" for one with its defaults; in scikit-learn's FrozenEstimator it is used as it is).
+        "words", by ``token_pattern``; or a :class:`~cflengine.SubwordTokenizer` ("subword": with its defaults), a copy
+        of which ``fit`` trains under its own time limit; in scikit-learn's FrozenEstimator it is used as it is.
     token_pattern : str, default: '\\w+|[^\\w\\s]'
         Regular expression; every match is a token.
     lowercase : bool, default: True
-        lower-case tokens (offsets still point into the original text). As the pattern, of words alone.
+        lower-case tokens (offsets still point into the original text). Subwords leave it, and the pattern, aside.
     sentence_borders : bool, default: False
         Whether K-grams stay within sentences, found by sentencex; blank lines always end one.
     weighting : str, default: 'count'
@@ -71,8 +71,8 @@ class CompressiveFeatures(FittedFeatures):
         Callables that get every :class:`~cflengine.IterationStats`; one that answers False ends the solve, and the best
         solution so far, with its certificate, is kept.
     random_state : int or np.random.RandomState or None, default: 0
-        Whole number, None (any) or numpy's RandomState: the seed of what the guided solver draws where ``settings`` are
-        None; ``result_.settings`` have it. The same number gives the same bytes. Other solvers draw nothing.
+        Whole number, None (one is drawn) or numpy's RandomState: the seed of the guided solver where ``settings`` are
+        None; ``result_.settings`` tells which. The same number gives the same bytes. Other solvers draw nothing.
     n_threads : int or None, default: None
         Threads of the compiled kernels; None for all cores. The result does not depend on it.
     pointer_cost : ndarray or None, default: None
@@ -203,7 +203,7 @@ class CompressiveFeatures(FittedFeatures):
         if isinstance(X, TokenTable):
             return X, None
         texts = as_documents(X)
-        cutter = cutter_of(self, texts)
+        cutter = cutter_of(self, texts, watch)
         return cutter(texts, watch), cutter
 
     def fit_tokens(

@@ -33,8 +33,10 @@ def parts_of(features: CompressiveFeatures) -> tuple[dict[str, Any], dict[str, n
         raise InputError("features whose pointer_cost is an array over a corpus cannot be saved.")
     frame = features.dictionary_
     cutter, arrays = cutter_parts(features)
+    # programs that know no subwords refuse a file with this parameter
+    tokens = {"tokens": "subword"} if cutter else {}
     header = {
-        "parameters": written_parameters(features, without=("tokens",)),
+        "parameters": written_parameters(features, without=("tokens",)) | tokens,
         "grams": [list(gram) for gram in features.grams_],
         "gap": finite(features.duality_gap_),
     }
@@ -60,10 +62,10 @@ def features_of(
     require({"idf", "by_length", "literal", "count", "documents", "cost"} <= set(arrays), name)
     require(all(arrays[key].shape == (len(grams),) for key in ("idf", "count", "documents", "cost")), name)
     require(all(bool(np.isfinite(array).all()) for array in arrays.values()), name)
-    tokens, cutter = cutter_from(header, arrays, parameters.get("sentence_borders", False), name)
+    tokens, cutter = cutter_from(header, arrays, parameters, name)
     require(arrays["literal"].shape == (1,) and (gap is None or is_number(gap)), name)
     try:
-        model = kind(**parameters, tokens=tokens)
+        model = kind(**(parameters | {"tokens": tokens}))
         model._check_settings()
         found = [tuple(gram) for gram in grams]
         require(arrays["by_length"].shape == (model.max_gram,), name)

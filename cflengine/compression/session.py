@@ -75,7 +75,8 @@ class CompressionSession:
     def __init__(self, estimator: CompressiveFeatures, table: TokenTable | None = None) -> None:
         settings = estimator.settings if isinstance(estimator.settings, GuidedSettings) else None
         self.estimator = clone(estimator).set_params(solver="guided", settings=settings, polish=False)
-        self.corpus = estimator.corpus_ if table is None else self.estimator.prepare(table)
+        own = getattr(estimator, "_tokenizer", None)  # of a fitted one: what cut the table, it may be
+        self.corpus = estimator.corpus_ if table is None else self.estimator.prepare(table, cutter=own)
         self.estimator.corpus_ = self.corpus
         self.solver = GuidedSolver(self.corpus.index, n_threads=estimator.n_threads)
 

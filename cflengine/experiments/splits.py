@@ -12,7 +12,7 @@ import pandas as pd
 from cflengine.engine.checks import InputError
 from cflengine.experiments.targets import Target
 from cflengine.linear.labels import Labels, Split, split_documents
-from cflengine.text.reading.dates import read_dates
+from cflengine.text.reading.dates import is_no_date, read_dates
 
 TEST_SHARE, DEV_SHARE = 0.25, 0.2  # of all, and of what is left
 FEW_DOCUMENTS, FOLDS = 1000, 5  # below so many, every document is judged once, by so many models
@@ -147,11 +147,21 @@ def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, meta
     splits = []
     for rest, test in kind(folds, shuffle=True, random_state=seed).split(documents, y):
         inside = np.full(len(known), -1, dtype=np.int64)
-        inside[documents[rest]] = y[rest] if stratified else 0
-        classes = labels.classes if stratified else ("",)
+        classes = labels.classes if stratified and _every_class_may_be_in(dev, y[rest]) else ("",)
+        inside[documents[rest]] = y[rest] if len(classes) > 1 else 0
         parts = split_documents(Labels("", classes, inside), metadata, dev=dev, seed=seed)
         splits.append(Split(parts.train, parts.dev, documents[test]))
     return Plan(tuple(splits), f"every document judged once, in {folds} folds")
+
+
+def _every_class_may_be_in(dev: str | float, y: np.ndarray) -> bool:
+    """Whether a share of each class is at least a document, and leaves one: then it may be drawn class by class."""
+    counts = np.unique(y, return_counts=True)[1]
+    try:
+        drawn = np.round(float(dev) * counts)
+    except ValueError:
+        return False  # documents that a column names
+    return bool(((drawn >= 1) & (drawn < counts)).all() and drawn.sum() <= 1.1 * float(dev) * counts.sum())
 
 
 def _check_folds(folds: int, n: int, what: str) -> None:
@@ -221,7 +231,7 @@ def _nearest_share(share: float, draws: Iterable[np.ndarray], n: int) -> np.ndar
 def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     if column not in metadata.columns:
         raise InputError(f"there is no column {column!r} to order documents by.")
-    at = _moments(metadata[column], column)
+    at = _ranks_in_time(metadata[column], column)
     documents = np.flatnonzero(known & (at >= 0))
     if len(np.unique(at[documents])) < 3:
         raise InputError(
@@ -243,22 +253,36 @@ def _border(moments: np.ndarray, share: float, least: int) -> int:
     return int(starts[least - 1 :][np.argmin(np.abs(starts[least - 1 :] - share * len(moments)))])
 
 
-def _moments(values: pd.Series, column: str) -> np.ndarray:
-    """int64 (N,): the rank in time of each value, numbers or dates as files have them; -1 for none. Raises InputError
-    for a column of neither, and for dates of which nothing tells where the day is."""
-    present = values.notna()
-    when = values
-    if not pd.api.types.is_datetime64_any_dtype(values.dtype):
-        when = pd.to_numeric(values, errors="coerce")
-        if not when.notna().equals(present):  # some are no numbers: then none is one
-            found = read_dates([str(value) if there else None for value, there in zip(values, present, strict=True)])
-            if found.series is None:
-                why = f"nothing tells which number of {found.two_readings!r} is the day" if found.two_readings else (
-                    f"{values[present].iloc[0]!r} is not understood as one"
-                )  # fmt: skip
-                raise InputError(f"column {column!r} does not order documents by time: {why}. Write 2024-01-31.")
-            when = found.series
+def _ranks_in_time(values: pd.Series, column: str) -> np.ndarray:
+    """int64 (N,): the rank in time of each value, numbers or dates; -1 for none. Raises InputError for a column without
+    dates, and for one of which nothing tells where in a date the day is."""
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
+        when = values
+    else:
+        words = values.dropna().astype(str)
+        words = words[~words.map(is_no_date)].reindex(values.index)
+        when = pd.to_numeric(words, errors="coerce")
+        if not when.notna().equals(words.notna()):  # some are no numbers: then none is one
+            when = _moments(words, column)
     return np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
+
+
+def _moments(words: pd.Series, column: str) -> pd.Series:
+    """Dates as files have them, by the whole column; else in any form in which the order of its parts is plain."""
+    found = read_dates([None if pd.isna(word) else word for word in words])
+    if found.series is not None:
+        return found.series.set_axis(words.index)
+    when, why = pd.Series(pd.NaT, index=words.index), ""
+    if found.two_readings:
+        why = f"nothing tells which number of {found.two_readings!r} is the day"
+    elif found.short_year:
+        why = f"the year of {found.short_year!r} has two digits"
+    else:
+        when = pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
+    if not when.notna().any():
+        why = why or f"{words.dropna().iloc[0]!r} is not understood as a date"
+        raise InputError(f"column {column!r} does not order documents by time: {why}. Write 2024-01-31.")
+    return when
 
 
 def share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:

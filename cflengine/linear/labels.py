@@ -166,7 +166,10 @@ def read_numbers(metadata: pd.DataFrame, column: str) -> Numbers:
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise InputError(f"column {column!r} holds dates, not numbers.")
     if not holds_numbers(values):
-        raise InputError(f"column {column!r} holds durations or periods, not numbers: write hours, say, or years.")
+        raise InputError(
+            f"column {column!r} holds {values.dtype} (durations, periods or complex numbers), which are no numbers to "
+            "learn: write hours, say, or years."
+        )
     found = as_numbers(values)
     if np.isnan(found).all():
         raise InputError(f"column {column!r} holds no numbers; it has {_some(values.astype(str).value_counts())}.")

@@ -81,9 +81,10 @@ class ModelComparison:
         return names
 
     def guess(self, where: np.ndarray) -> tuple[str, float]:
-        """The most frequent class of the training documents, and its share of some documents (positions): what saying
-        it of all of them would be right on; NaN for none."""
-        usual = int(np.bincount(self.y[self.train], minlength=len(self.labels.classes)).argmax())
+        """The most frequent class of all other documents, and its share of some (positions): what saying it of each
+        would be right on; NaN for none."""
+        others = np.setdiff1d(np.arange(len(self.y)), where)
+        usual = int(np.bincount(self.y[others if len(others) else where]).argmax())
         return self.labels.classes[usual], self.accuracy(np.full(len(self.y), usual), where)
 
     def accuracy(self, predicted: np.ndarray, where: np.ndarray) -> float:

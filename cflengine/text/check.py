@@ -159,6 +159,8 @@ def second_language(texts: Sequence[str], first: str) -> str:
         if scripts and scripts[0][0] == "LATIN":
             found[language_of_sample(text[:_FROM_EACH], "LATIN", fewest=_OF_ONE)] += 1
     del found[""]
+    if not first and len(found) < 2:
+        return ""  # of one language, but too short as a whole to be sure
     others = [(name, n) for name, n in found.most_common() if name != first]
     return others[0][0] if others and others[0][1] >= max(0.2 * found.total(), _FEWEST_IN_IT) else ""
 

@@ -17,7 +17,8 @@ import hashlib
 import json
 import re
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from math import isnan
@@ -27,7 +28,7 @@ import pandas as pd
 
 from cflengine.engine.checks import InputError
 from cflengine.text.markup import without_html
-from cflengine.text.stored import GrowingTexts
+from cflengine.text.stored import GrowingTexts, StoredColumns
 
 MAX_EXAMPLES = 20
 
@@ -151,6 +152,17 @@ class Corpus:
     def n_characters(self) -> int:
         """Characters (code points) in all documents."""
         return sum(map(len, self.texts))
+
+    @contextmanager
+    def columns_aside(self) -> Iterator[None]:
+        """Within the block ``metadata`` has no columns, where they take much memory: they are on disk."""
+        kept = StoredColumns(self.metadata)
+        if kept.on_disk:
+            object.__setattr__(self, "metadata", pd.DataFrame(index=self.metadata.index))
+        try:
+            yield
+        finally:
+            object.__setattr__(self, "metadata", kept.frame())
 
     def head(self, n: int) -> Corpus:
         """The first documents.

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import mmap
 import operator
+import pickle
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, overload
+from typing import IO, Any, overload
 
 import numpy as np
+import pandas as pd
 
 from cflengine.engine import mapped
 from cflengine.engine.mapped import disk_errors_said, nameless_file
@@ -118,6 +120,50 @@ class GrowingTexts:
     def whole(self) -> Sequence[str]:
         """All of them."""
         return self._texts
+
+
+class StoredColumns:
+    """A frame that is not needed for a while, in a file without a name where it takes more than IN_MEMORY.
+
+    Where the disk has no room for it it stays in memory. The file is this process's own and has no name, so a pickle,
+    which keeps every type as it is, cannot be another's.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What is kept; to be forgotten by the caller.
+    """
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame: pd.DataFrame | None = frame
+        self._index, self._names = frame.index, frame.columns
+        self._file: IO[bytes] | None = None
+        if frame.memory_usage(index=False, deep=True).sum() > mapped.IN_MEMORY:
+            self._write(frame)
+
+    @property
+    def on_disk(self) -> bool:
+        """Whether it has left memory."""
+        return self._file is not None
+
+    def _write(self, frame: pd.DataFrame) -> None:
+        try:
+            file = nameless_file()
+            for k in range(frame.shape[1]):  # one by one: what is written is copied first
+                pickle.dump(frame.iloc[:, k].array, file, protocol=5)
+            file.flush()
+        except OSError:
+            return
+        self._file, self._frame = file, None
+
+    def frame(self) -> pd.DataFrame:
+        """What was kept."""
+        if self._frame is not None:
+            return self._frame
+        assert self._file is not None
+        self._file.seek(0)
+        columns = {k: pd.Series(pickle.load(self._file), index=self._index) for k in range(len(self._names))}
+        return pd.DataFrame(columns, index=self._index).set_axis(self._names, axis=1)
 
 
 def as_documents(X: Iterable[str]) -> Sequence[str]:

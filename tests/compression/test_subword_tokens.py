@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -11,6 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
 
 from cflengine import CompressiveFeatures, CompressiveSearchCV, SubwordTokenizer, load_model
+from cflengine.compression import CompressionSession
+from cflengine.engine import Stopped, Watch
 from cflengine.engine.checks import InputError
 from cflengine.linear import saving
 
@@ -61,7 +64,11 @@ def test_sentences_are_borders_of_subwords_too():
 def test_a_frozen_tokenizer_is_used_as_it_is(tmp_path):
     known = SubwordTokenizer(270).fit(TEXTS)
     model = features(tokens=FrozenEstimator(known)).fit(NEW)
-    assert model.tokenizer_ is known and clone(model).tokens.estimator is known
+    assert model.tokenizer_.pieces_ == known.pieces_ and clone(model).tokens.estimator is known
+    before = model.transform(TEXTS).toarray()
+    known.fit([text.upper() for text in TEXTS])
+    np.testing.assert_array_equal(model.transform(TEXTS).toarray(), before)
+    known.fit(TEXTS)
     model.save(tmp_path / "m.cflm")
     loaded = load_model(tmp_path / "m.cflm")
     assert isinstance(loaded.tokens, FrozenEstimator) and clone(loaded).fit(NEW).grams_ == model.grams_
@@ -89,10 +96,36 @@ def test_tokens_are_not_cut_into_subwords():
             refused(table)
 
 
+def test_a_file_without_its_tokenizer_is_damaged(tmp_path):
+    header, arrays = features().fit(TEXTS).to_parts()
+    del header["tokenizer"]
+    saving.write_model(tmp_path / "m.cflm", "k-grams", header, arrays)
+    with pytest.raises(saving.ModelFileError, match="damaged"):
+        load_model(tmp_path / "m.cflm")
+
+
+def test_a_session_is_given_the_tokens_of_a_fitted_model():
+    model = features().fit(TEXTS)
+    again = CompressionSession(model, model.table_).solve(2.0)
+    np.testing.assert_array_equal(again.transform(TEXTS).toarray(), again.features().toarray())
+
+
+def test_a_watch_stops_the_training_and_threads_are_the_features_own(monkeypatch):
+    model, asked = features(n_threads=1), []
+    with pytest.raises(Stopped):
+        model.tokenize(TEXTS, Watch(lambda: asked.append(1) or len(asked) < 2))
+    seen = []
+    monkeypatch.setattr(SubwordTokenizer, "fit", lambda self, texts: seen.append(self.n_threads))
+    with contextlib.suppress(AttributeError):
+        model.fit(TEXTS)
+    assert seen == [1]
+
+
 @pytest.mark.parametrize("damage", [{"kind": "k-grams"}, {"parameters": {}}, None])
 def test_a_file_with_a_damaged_tokenizer_is_said_to_be(damage, tmp_path):
     header, arrays = features().fit(TEXTS).to_parts()
     header["tokenizer"] = 3 if damage is None else header["tokenizer"] | damage
+    assert header["parameters"]["tokens"] == "subword", "programs without subwords refuse the file"
     saving.write_model(tmp_path / "m.cflm", "k-grams", header, arrays)
     with pytest.raises(saving.ModelFileError, match="damaged"):
         load_model(tmp_path / "m.cflm")

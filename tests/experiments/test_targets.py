@@ -127,7 +127,7 @@ def test_one_split_for_targets_with_different_gaps():
     [
         ({"group": "same"}, "makes 1 group"),
         ({"group": "nowhere"}, "no column"),
-        ({"time": "same"}, "'x' is not understood as one. Write 2024-01-31"),
+        ({"time": "same"}, "'x' is not understood as a date. Write 2024-01-31"),
         ({"folds": 21}, "2 to 20 folds"),
         ({"folds": 3, "time": "date"}, "folds take the place"),
         ({"group": "beer", "time": "date"}, "not by both"),
@@ -311,13 +311,24 @@ def test_a_split_by_time_reads_dates_as_files_are_read():
     """Day and month by the whole column; where nothing tells, not at all."""
     days = pd.date_range("2020-01-01", periods=300)
     own = numbers(when=lambda n: days[:n].strftime("%d/%m/%Y"), kind=lambda n: ["ab"[k % 2] for k in range(n)])
-    ((_train, _dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="when"))
-    assert set(test) == set(range(225, 300))
-    for spelt in ("%d/%m/%y", "%m/%d/%y"):
-        with pytest.raises(InputError, match=r"nothing tells which number of .* is the day\. Write 2024-01-31"):
-            make_plan(own.assign(when=days.strftime(spelt)), [read_target(own, "kind")], time="when")
-    with pytest.raises(InputError, match="'Q1 2020' is not understood as one"):
-        make_plan(own.assign(when="Q1 2020"), [read_target(own, "kind")], time="when")
+
+    def judged(when) -> set[int]:
+        ((_train, _dev, test),) = parts(make_plan(own.assign(when=when), [read_target(own, "kind")], time="when"))
+        return set(test)
+
+    assert judged(own["when"]) == set(range(225, 300))
+    others = ("%a, %d %b %Y 10:00:00 GMT", "%a %b %d 20:19:24 +0000 %Y", "%Y.%m.%d", "%Y%m%dT%H%M%S", "%d-%b-%y")
+    for spelt in others:
+        assert judged(days.strftime(spelt)) == set(range(225, 300)), spelt
+    years = [*map(str, range(1700, 1999)), "unknown"]
+    assert judged(years) == set(range(224, 299)), "what is unknown is left out"
+    for when, why in (
+        (days.strftime("%d/%m/%y"), "the year of '01/01/20' has two digits"),
+        (["01/02/2020", "03/04/2020", "05/06/2020"] * 100, "nothing tells which number of '01/02/2020' is the day"),
+        ("Q1 2020", "'Q1 2020' is not understood as a date. Write 2024-01-31"),
+    ):
+        with pytest.raises(InputError, match=f"does not order documents by time: {why}"):
+            judged(when)
 
 
 def test_durations_are_no_numbers():
@@ -325,8 +336,15 @@ def test_durations_are_no_numbers():
         took=lambda n: pd.to_timedelta(np.arange(n), unit="h"), month=lambda n: pd.period_range("2020-01", periods=n)
     )
     for column in ("took", "month"):
-        with pytest.raises(InputError, match="durations or periods, not numbers"):
+        with pytest.raises(InputError, match="durations, periods or complex numbers"):
             read_target(own, column, "number")
+
+
+@pytest.mark.parametrize(("classes", "each", "folds", "dev"), [(20, 3, 3, None), (12, 5, 5, 0.1), (40, 3, 2, None)])
+def test_folds_of_small_classes_are_drawn_as_a_whole(classes, each, folds, dev):
+    own = pd.DataFrame({"kind": [f"c{k % classes:02}" for k in range(classes * each)]})
+    plan = make_plan(own, [read_target(own, "kind")], folds=folds, dev=dev)
+    assert all(len(split.dev) and len(split.train) for split in plan.splits)
 
 
 def test_documents_to_choose_by_are_of_every_class_in_folds():

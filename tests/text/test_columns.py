@@ -26,11 +26,31 @@ def test_dates_as_people_write_them(spelt, first):
 
 
 def test_what_may_be_read_in_two_ways_is_no_date_and_said():
-    for spelt in (["03/12/24", "04/12/24"], ["13.12.24", "14.12.24"], ["03/12/2024", "04/11/2024"]):
+    found = read_dates(["03/12/2024", "04/11/2024"])
+    assert found.series is None and found.two_readings == "03/12/2024"
+    for spelt in (["03/12/24", "04/12/24"], ["13.12.24", "14.12.24", "n/a"]):
         found = read_dates(spelt)
-        assert found.series is None and found.two_readings == spelt[0]
+        assert found.series is None and (found.short_year, found.two_readings) == (spelt[0], "")
+    assert "two digits" in natural_series(["12/31/98", "12/30/98"], untyped=True)[1]
+    words = ["alpha", "beta", "10.11.12", "gamma"]
+    assert read_dates(words) == (None, (), "", ""), "a version among words"
     assert read_dates(["1984", "2001"]).series is None, "years alone are numbers"
-    assert read_dates(["2023-13", "2023-00"]) == (None, (), "")
+
+
+@pytest.mark.parametrize(
+    "spelt",
+    [["2023-13", "2023-00"], ["0815-11", "4711-12"], ["2023-10", "2023-13"],
+     [f"20{k:02}-{k + 1:02}" for k in range(12)], [f"20{k:02}-{k + 1:02}" for k in range(20)]],
+)  # fmt: skip
+def test_seasons_and_codes_are_no_months(spelt):
+    series, note = natural_series(spelt, untyped=True)
+    assert series.tolist() == spelt and not note
+
+
+def test_a_year_or_a_month_among_moments_with_time_zones_is_one_too():
+    for alone in ("2023", "2023-01"):
+        found = read_dates(["2024-01-01T00:00:00Z", alone]).series
+        assert found is not None and found[1] == pd.Timestamp("2023-01-01", tz="UTC")
 
 
 @pytest.mark.parametrize(("name", "factor"), [("created_utc", 1), ("createdAt", 1000), ("ts", 1)])
@@ -41,6 +61,18 @@ def test_seconds_since_1970_are_dates_in_a_column_that_is_called_so(name, factor
     frame = builder.frame([name, "id", "likes"])
     assert frame[name][0] == pd.Timestamp("2015-01-01") and frame["likes"].dtype == frame["id"].dtype == "int64"
     assert len(builder.notes) == 1 and "since 1970" in builder.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("date", 2023010100), ("created_by", 1234567890), ("time_id", 1500000000), ("response_time", 1500000000),
+     ("utc_offset", 1500000000), ("date", 1301312359), ("timestamp", 2050000000)],
+)  # fmt: skip
+def test_other_large_numbers_stay_numbers(name, value):
+    builder = MetadataBuilder(untyped=True)
+    for _ in range(3):
+        builder.add({name: str(value)})
+    assert builder.frame([name])[name].tolist() == [value] * 3 and not builder.notes
 
 
 def test_numbers_in_a_column_that_is_called_so_stay_numbers():
@@ -57,6 +89,9 @@ def test_one_value_of_another_kind_does_not_split_equal_numbers():
     rows = rows.replace("n/a", "many")
     assert read_corpus(rows.encode(), name="a.jsonl").metadata["stars"].tolist() == ["5", "5", "4", "4", "many"]
     assert natural_series([5.5, 5.0, "many"], untyped=False)[0].tolist() == ["5.5", "5.0", "many"]
+    assert natural_series([1.0, 2.0, "3.0-beta"], untyped=False)[0].tolist() == ["1.0", "2.0", "3.0-beta"]
+    assert natural_series([2**70, "NA"], untyped=False)[0].tolist() == [str(2**70), "NA"]
+    assert natural_series([True, 2.0], untyped=False)[0].tolist() == ["true", "2.0"]
 
 
 def test_decimal_commas_are_numbers_where_commas_do_not_part_the_columns():
@@ -64,6 +99,9 @@ def test_decimal_commas_are_numbers_where_commas_do_not_part_the_columns():
     found = read_corpus(survey.encode(), name="a.csv").metadata
     assert found["minutes"][0] == 7.3 and np.isnan(found["minutes"][1])
     assert found["size"].tolist() == ["1,200", "3"], "thousands, it may be"
+    emotions = read_corpus(b"text\tlabels\nlong enough\t3,27\nlong enough too\t2,5\n", name="a.tsv").metadata
+    assert emotions["labels"].tolist() == ["3,27", "2,5"]
+    assert natural_series(["7,3", "8"], untyped=True, commas=True)[1] == "its commas are read as decimal points."
     labels = read_corpus(b'text,codes\nlong enough,"1,2"\nlong enough too,"3,41"\n', name="a.csv").metadata
     assert labels["codes"].tolist() == ["1,2", "3,41"], "it may be two labels"
     assert are_comma_decimals(["7,3", "12", "-0,25"])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cflengine.engine.checks import InputError
 from cflengine.text.corpus import CorpusError
 from cflengine.text.tagging.conll import parse_columns, read_columns, write_columns
 
@@ -83,19 +84,20 @@ def test_comments_of_as_many_cells_as_there_are_columns_are_no_tokens():
         "# sent_id = 1\n",
         "a X O O\n",
         "\n",
+        "# newdoc id = d1\n",
+        "# newpar\n",
         "# sent_id = 2\n",
         "# text = c\n",
-        "b Y O O\n",
-        "# = = O\n",
-        "# X = O\n",
     ]
-    assert parse_columns(lines) == [
-        [("a", "X", "O", "O")],
-        [("b", "Y", "O", "O"), ("#", "=", "=", "O"), ("#", "X", "=", "O")],
-    ]
+    lines += ["b Y O O\n", "# text = O\n", "\n", "# NN = O\n", "c Z O O\n"]
+    sentences = parse_columns(lines)
+    assert sentences[:2] == [[("a", "X", "O", "O")], [("b", "Y", "O", "O"), ("#", "text", "=", "O")]]
+    assert sentences[2] == [("#", "NN", "=", "O"), ("c", "Z", "O", "O")], "a token"
+    with pytest.raises(InputError, match="reads as a comment: '# text = O'"):
+        list(write_columns([[("#", "text", "=", "O")]]))
 
 
 def test_a_no_break_space_is_part_of_a_token():
-    sentences = parse_columns(["naïve\u00a0x\tN\n", "\u3000\tN\n", " \u00a0\n", "b N\n"])
-    assert sentences == [[("naïve\u00a0x", "N"), ("\u3000", "N")], [("b", "N")]]
+    sentences = parse_columns(["naïve\u00a0x\tN\u00a0\n", "ä\u3000N\n", " \u00a0\n", "b N\n"])
+    assert sentences == [[("naïve\u00a0x", "N"), ("ä", "N")], [("b", "N")]]
     assert list(write_columns([[("naïve\u00a0x", "N")]])) == ["naïve\u00a0x N\n", "\n"]

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import pickle
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cflengine import CompressiveFeatures
+from cflengine import CompressiveFeatures, Corpus
 from cflengine.engine import mapped
 from cflengine.engine.checks import InputError
-from cflengine.text import Tokenizer, plain_tokens, read_corpus
+from cflengine.text import Tokenizer, plain_tokens, read_corpus, stored
 from cflengine.text.stored import StoredTexts
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]), max_size=20)  # lone surrogates, too
@@ -103,3 +105,24 @@ def test_an_array_grows_in_memory_and_on_disk(sizes, in_memory):
         mapped.IN_MEMORY = before
     np.testing.assert_array_equal(whole, np.concatenate([np.zeros(0, np.int32), *parts]) - 1)
     assert whole.dtype == np.int32 and whole.flags.writeable
+
+
+def test_columns_that_take_much_memory_wait_on_disk(monkeypatch):
+    frame = pd.DataFrame(
+        {"n": range(40), "gaps": pd.array([1, None] * 20, dtype="Int64"), "what": ["ab", None] * 20, "yes": [True] * 40,
+         "when": pd.date_range("2020-01-01", periods=40), "x": np.linspace(0, 1, 40), "odd": [{"a": 1}, 2] * 20}
+    )  # fmt: skip
+    frame = pd.concat([frame, frame[["n"]]], axis=1)  # two columns of one name
+    corpus = Corpus.from_texts([f"text {i}" for i in range(40)], metadata=frame)
+    before, digest = corpus.metadata, corpus.digest
+    with corpus.columns_aside():
+        assert corpus.metadata is before, "small"
+    monkeypatch.setattr(mapped, "IN_MEMORY", 100)
+    with pytest.raises(KeyError), corpus.columns_aside():
+        assert corpus.metadata.shape == (40, 0)
+        raise KeyError
+    pd.testing.assert_frame_equal(corpus.metadata, before)
+    assert corpus.metadata is not before and corpus.digest == digest
+    monkeypatch.setattr(stored, "nameless_file", partial(open, "/dev/full", "wb", buffering=0))
+    with corpus.columns_aside():
+        assert corpus.metadata.shape == (40, 8), "the disk is full: nothing is lost"

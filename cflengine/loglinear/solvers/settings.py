@@ -17,7 +17,7 @@ class Iterations(Limits):
     Parameters
     ----------
     tol : float, default: 0.0001
-        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+        Proved relative gap, objective / bound − 1, at which it ends.
     time_limit : float or None, default: None
         Seconds of solver time, listeners excluded; None for no limit.
     max_iter : int, default: 10000
@@ -139,7 +139,7 @@ class NewtonSettings(Iterations):
     Parameters
     ----------
     tol : float, default: 0.0001
-        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+        Proved relative gap, objective / bound − 1, at which it ends.
     time_limit : float or None, default: None
         Seconds of solver time, listeners excluded; None for no limit.
     max_iter : int, default: 10000
@@ -177,7 +177,7 @@ class AutoSettings(DualSettings):
     Parameters
     ----------
     tol : float, default: 0.0001
-        Proved relative gap, objective / bound − 1, at which it ends; None for no gap.
+        Proved relative gap, objective / bound − 1, at which it ends.
     time_limit : float or None, default: None
         Seconds of solver time, listeners excluded; None for no limit.
     max_iter : int, default: 10000

@@ -45,12 +45,18 @@ _LETTER = re.compile(r"[^\W\d_]")
 _NAME_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _TRUTH = {"true": True, "false": False}
 _COMMA, _THOUSANDS = re.compile(r"[+-]?\d+,\d+"), re.compile(r"[+-]?\d{1,3},\d{3}")
-# names of columns whose whole numbers of this size are seconds since 1970 (2001 to 2039), or thousandths
+# last words of the names of columns whose whole numbers of this size are seconds since 1970 (2001 to 2030), or
+# thousandths; a unit may stand behind them
 _MOMENTS = frozenset({
-    "ts", "time", "timestamp", "date", "datetime", "created", "updated", "published", "posted", "epoch", "utc", "unix",
+    "ts", "time", "timestamp", "date", "datetime", "created", "updated", "published", "posted", "epoch", "unix",
 })  # fmt: skip
-_CAMEL = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
-_SECONDS, _MILLISECONDS = (1e9, 2.2e9), (1e12, 2.2e12)
+_UNITS = frozenset({"at", "on", "utc", "s", "sec", "seconds", "ms", "millis"})
+_DURATIONS = frozenset(
+    {"response", "elapsed", "run", "cpu", "reading", "watch", "wait", "total", "duration", "reaction"}
+)
+_NAME_BREAKS = re.compile(r"[^A-Za-z]+|(?<=[a-z])(?=[A-Z])")
+_SECONDS, _MILLISECONDS = (1e9, 1.9e9), (1e12, 1.9e12)
+_COMPACT = re.compile(r"\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])[0-5]\d")  # 2301312359
 _FEW_VALUES = 50  # different ones, which may be names: of versions, say
 
 
@@ -192,9 +198,14 @@ def natural_series(values: Sequence[Any], untyped: bool, commas: bool = False) -
     kinds = set(map(type, present))
     if kinds == {str}:
         series = _typed_strings(values, present, commas) if untyped else None
-        return _dates(values) if series is None else (series, _one_number(present, series))
+        if series is None:
+            return _dates(values)
+        decimal = pd.api.types.is_float_dtype(series.dtype) and any("," in v for v in present)
+        return series, "its commas are read as decimal points." if decimal else _one_number(present, series)
     if str in kinds and kinds <= {str, int, float} and all(v in _SOFT_MARKS for v in present if isinstance(v, str)):
-        return natural_series([None if isinstance(v, str) else v for v in values], untyped=False)
+        found, _ = natural_series([None if isinstance(v, str) else v for v in values], untyped=False)
+        if pd.api.types.is_numeric_dtype(found.dtype):
+            return found, ""
     return _typed(values, present, kinds), ""
 
 
@@ -212,10 +223,15 @@ def are_comma_decimals(texts: Iterable[str]) -> bool:
 
 def _moments(column: str, values: pd.Series) -> tuple[pd.Series, str]:
     """A column of seconds since 1970, by its name and its numbers, as dates; and a sentence that says so."""
-    named = any(part.lower() in _MOMENTS for part in _CAMEL.split(column))
+    parts = [part.lower() for part in _NAME_BREAKS.split(column) if part]
+    if len(parts) > 1 and parts[-1] in _UNITS:
+        parts.pop()
+    named = bool(parts) and parts[-1] in _MOMENTS and _DURATIONS.isdisjoint(parts)
     if not (named and pd.api.types.is_integer_dtype(values.dtype)) or not values.notna().any():
         return values, ""
     least, most = int(values.min()), int(values.max())
+    if all(_COMPACT.fullmatch(str(value)) for value in values.dropna().unique()[:1000].tolist()):
+        return values, ""  # year, month, day, hour, minute
     for unit, name, (low, high) in (("s", "seconds", _SECONDS), ("ms", "milliseconds", _MILLISECONDS)):
         if low <= least and most <= high:
             return pd.to_datetime(values, unit=unit), f"its numbers are read as {name} since 1970."
@@ -228,8 +244,8 @@ def _one_number(present: Sequence[str], series: pd.Series) -> str:
     if not 0 < len(spelt) <= _FEW_VALUES:
         return ""
     seen: dict[float, str] = {}
-    for one in (text.strip() for text in spelt if text not in _SOFT_MARKS):
-        other = seen.setdefault(float(one.replace(",", ".")), one)
+    for one in (text.strip().replace(",", ".") for text in spelt if text not in _SOFT_MARKS):
+        other = seen.setdefault(float(one), one)
         if other != one and len(other) != len(one) and "." in other and "." in one:
             return f"'{other}' and '{one}' are read as the same number."
     return ""
@@ -260,7 +276,8 @@ def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> p
     except (ValueError, OverflowError, TypeError):
         # Beyond what the type can hold (2**70, the year 0000): the values stay as they are spelled.
         pass
-    if all(v.is_integer() and abs(v) < 2.0**53 for v in present if isinstance(v, float)):
+    plain = kinds <= {str, int, float} and int in kinds
+    if plain and all(v.is_integer() and abs(v) < 2.0**53 for v in present if isinstance(v, float)):
         values = [int(v) if isinstance(v, float) else v for v in values]  # 5.0 beside "n/a" is the 5 of other rows
     return pd.Series([v if v is None or isinstance(v, str) else _spelled(v) for v in values])
 
@@ -281,9 +298,11 @@ def _typed_strings(values: Sequence[str | None], present: Sequence[str], commas:
 def _dates(values: Sequence[str | None]) -> tuple[pd.Series, str]:
     found = read_dates(values)
     if found.series is None:
-        two = found.two_readings
-        note = f"it does not tell which number of '{two}' is the day, so it stays words; write 2024-01-31."
-        note = note if two else ""
+        note = ""
+        if two := found.two_readings:
+            note = f"it does not tell which number of '{two}' is the day, so it stays words; write 2024-01-31."
+        elif short := found.short_year:
+            note = f"years have two digits, as in '{short}', so it stays words; write 2024-01-31."
         return pd.Series(values), note
     n, unread = found.series.notna().sum() + len(found.unread), found.unread
     kinds = listed(dict.fromkeys(unread[:1000]), most=3)

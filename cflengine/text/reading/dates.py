@@ -13,7 +13,7 @@ _YEAR_FIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
 # 15:01, 15:01:01.79, 3:01 PM behind a date
 _TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")  # alone, among dates
-_MONTHLY = re.compile(r"(\d{4})-(0[1-9]|1[0-2])")
+_MONTHLY = re.compile(r"(1[5-9]\d\d|20\d\d)-(\d\d)")
 _NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?: ?[rRгГ]\.?)?")  # "r." and "г." are Slavic for "year"
 _SHORT_YEAR = re.compile(r"\d\d([./])\d\d\1\d\d")  # which of the three is the year, nothing tells
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -37,11 +37,12 @@ _SHARE, _FEWEST = 0.95, 10  # of the values, and how many at least, have to be d
 
 class Dates(NamedTuple):
     """series: datetime64, or None where the column has no dates; unread: values that are none; two_readings: a value
-    whose day and month may be either, empty for none."""
+    whose day and month may be either, empty for none; short_year: one with a year of two digits, if most are so."""
 
     series: pd.Series | None
     unread: tuple[str, ...] = ()
     two_readings: str = ""
+    short_year: str = ""
 
 
 def read_dates(values: Sequence[str | None]) -> Dates:
@@ -57,11 +58,17 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     if not set(map(_shape, present.iloc[:_LOOKED])) - {None, "year"}:
         return Dates(None)
     shapes = {value: _shape(value) for value in present.unique()}
-    orders = {mark: _order(shapes, mark) for mark in "./-"} | {"short year": ""}
+    short = [value for value in present if shapes[value] == "short year"]
+    if short and len(short) >= _SHARE * sum(not is_no_date(value) for value in present):
+        return Dates(None, short_year=short[0])
+    if not _are_months([value for value, shape in shapes.items() if shape == "month"]):
+        shapes |= dict.fromkeys((value for value, shape in shapes.items() if shape == "month"))
+    orders = {mark: _order(shapes, mark) for mark in "./-"}
     # each as ISO 8601
     spelt = {value: None if shape is None else _as_iso(value, shape, orders) for value, shape in shapes.items()}
     ambiguous = next((value for value, shape in shapes.items() if not orders.get(shape or "", "known")), "")
-    zoned = {shapes[value] == "zoned" for value, iso in spelt.items() if iso is not None}
+    whole = {shapes[value] for value, iso in spelt.items() if iso is not None} - {"year", "month"}
+    zoned = {shape == "zoned" for shape in whole}
     if len(zoned) > 1:
         return Dates(None)
     # what is shaped like a date and is none, such as 2024-02-31, is missing; likewise what the type cannot hold
@@ -70,7 +77,7 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     except (ValueError, OverflowError):
         return Dates(None)
     unread = present[found.isna()]
-    unlike = sum(not _is_missing(value) for value in unread)
+    unlike = sum(not is_no_date(value) for value in unread)
     read = len(present) - len(unread)
     if len(unread) and read < max(_FEWEST, _SHARE * (read + unlike)):
         return Dates(None, two_readings=ambiguous)
@@ -90,19 +97,20 @@ def count_dates(values: pd.Series) -> tuple[int, int]:
     tuple of int and int
         Those that do, and all but those that say that one is missing; 0 of both where the first ones tell of no date.
     """
-    present = [value for value in values if isinstance(value, str) and not _is_missing(value)]
-    if not set(map(_shape, present[:_LOOKED])) - {None, "year"}:
+    present = [value for value in values if isinstance(value, str) and not is_no_date(value)]
+    if not set(map(_shape, present[:_LOOKED])) - {None, "year", "short year"}:
         return 0, 0
-    return sum(_shape(value) is not None for value in present), len(present)
+    return sum(_shape(value) not in (None, "short year") for value in present), len(present)
 
 
-def _is_missing(value: str) -> bool:
+def is_no_date(value: str) -> bool:
+    """Whether a value says that there is none: unknown, n/a."""
     return value.strip().lower() in _MISSING
 
 
 def _shape(value: str) -> str | None:
-    """How a value is written: "iso", "zoned" (with a time zone), "named", "year", "short year", or the mark between its
-    numbers; None for no date."""
+    """How a value is written: "iso", "zoned" (with a time zone), "named", "year", "month" (2024-01), "short year", or
+    the mark between its numbers; None for no date."""
     iso = ISO.fullmatch(value)
     if iso:
         return "iso" if iso[4] is None else "zoned"
@@ -114,9 +122,16 @@ def _shape(value: str) -> str | None:
         return numbered[2]
     if _SHORT_YEAR.fullmatch(day):
         return "short year"
-    if _YEAR.fullmatch(value):
-        return "year"
+    if _YEAR.fullmatch(value) or _MONTHLY.fullmatch(value):
+        return "month" if "-" in value else "year"
     return "named" if _named(day) else None
+
+
+def _are_months(values: Sequence[str]) -> bool:
+    """Whether the second numbers are months: of seasons (2009-10, 2010-11) and of codes they are not."""
+    years, numbers = [int(value[:4]) for value in values], [int(value[5:]) for value in values]
+    seasons = all((year + 1) % 100 == number for year, number in zip(years, numbers, strict=True))
+    return all(1 <= number <= 12 for number in numbers) and not seasons
 
 
 def _parts(value: str) -> tuple[str, str | None]:
@@ -150,11 +165,11 @@ def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
     if shape in ("iso", "zoned"):
         return value
     date, time = _parts(value)
-    if shape == "year":
-        return f"{value}-01-01"
+    if shape in ("year", "month"):
+        return f"{value}-01-01" if shape == "year" else f"{value}-01"
     if shape == "named":
         return f"{_named(date)}{time}"
-    match, order = _NUMBERED.fullmatch(date), orders[shape]
+    match, order = _NUMBERED.fullmatch(date), orders.get(shape)
     if match is None or not order:
         return None
     day, month = (match[1], match[3]) if order == "first" else (match[3], match[1])
@@ -166,9 +181,6 @@ def _named(value: str) -> str | None:
     match = _YEAR_FIRST.fullmatch(value)
     if match:
         return f"{match[1]}-{int(match[2]):02d}-{int(match[3]):02d}"
-    match = _MONTHLY.fullmatch(value)
-    if match:
-        return f"{match[1]}-{match[2]}-01"
     match = _DAY_FIRST.fullmatch(value)
     if match:
         day, name, year = match.groups()

@@ -17,6 +17,10 @@ from cflengine.text.reading.sources import MAX_BYTES, as_blob
 
 Rows = list[tuple[str, ...]]
 
+# of CoNLL-U's comments, beside those with an underscore, such as sent_id
+_KEYS = frozenset(
+    {"text", "translit", "newdoc", "newpar", "id", "source", "genre", "speaker", "lang", "global.columns"}
+)
 _CELL = re.compile(r"[^ \t\r\n\f\v]+")  # no-break spaces are part of a token
 
 
@@ -96,11 +100,23 @@ def _numbered(lines: Iterable[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
     """The cells of every line but comments such as "# sent_id = 1", which may have as many as there are columns."""
     between = True  # sentences
     for number, line in enumerate(lines, 1):
-        cells = tuple(_CELL.findall(line)) if line.strip() else ()
-        if between and len(cells) > 3 and cells[0] == "#" and cells[2] == "=":
+        cells = _cells(line)
+        if between and is_comment(cells):
             continue
-        between = not cells
+        between = not cells or (between and cells[0] == "#")
         yield number, cells
+
+
+def is_comment(cells: Sequence[str]) -> bool:
+    """Whether the first line of a sentence is one of CoNLL-U's "# key = value", whatever its width."""
+    return len(cells) > 3 and cells[0] == "#" and cells[2] == "=" and (cells[1] in _KEYS or "_" in cells[1])
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    if line.isascii():
+        return tuple(line.split())
+    found = tuple(_CELL.findall(line.rstrip()))
+    return found if len(found) > 1 else tuple(line.split())
 
 
 def _first_width(rows: Iterator[tuple[int, tuple[str, ...]]]) -> Iterator[tuple[int, tuple[str, ...]]]:
@@ -147,5 +163,7 @@ def write_columns(sentences: Iterable[Sequence[Sequence[str]]]) -> Iterator[str]
             for cell in cells:
                 if not _CELL.fullmatch(cell) or not cell.strip():
                     raise InputError(f"a cell of a column file is one word without white space, not {cell!r}.")
+            if cells is rows[0] and is_comment(cells):
+                raise InputError(f"a sentence cannot begin with what reads as a comment: {' '.join(cells)!r}.")
             yield " ".join(cells) + "\n"
         yield "\n"

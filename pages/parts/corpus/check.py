@@ -74,7 +74,7 @@ def sentences(check: CorpusCheck, loaded: LoadedCorpus) -> list[str]:
             f"{plain(check.first_html)}, whose pieces will be phrases."
         )
     found += [
-        f"{one} Under “Read … otherwise”, leave out documents of fewer words than 2 (answers of one word, too)."
+        f"{one} Under “Read … otherwise”, leave out documents of fewer than 2 words (answers of one word, too)."
         for one in _said(check.no_answer, "is nothing but NA or the like", "are nothing but NA or the like")
     ]
     no_text = "like encoded data or a table, not like text"

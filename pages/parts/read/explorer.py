@@ -16,6 +16,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.text import TokenTable, printable
 from pages.parts.components.text_view import LITERAL, HeatScale, text_view
 from pages.parts.read.prices import QUANTILE, PriceBook, sentence_prices, token_price
+from pages.parts.shared.state import shown_path
 from pages.parts.shared.views import final_view, grams_of_document, price_view
 from pages.parts.shared.words import many, number, percent, plain
 
@@ -23,7 +24,7 @@ POINTERS, PRICES = "Pieces", "Surprise"
 LISTED = 5000
 LISTED_DOCUMENTS = 50_000
 WORDS_AT_ONCE = 100_000
-_LIVE_WORDS = 12_500  # that the slider moves, of a path of twelve λ
+MOST_MOVED = 150_000  # tokens that a slider moves, times the λ that are sent along with them
 MOST_FOUND = 2_000  # places of a search that are lit
 
 _COLUMNS = {
@@ -88,7 +89,9 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
 def _usual(table: TokenTable, first: int) -> int:
     """Which number of documents to begin with: ten, but fewer where that many are too long to move under the slider."""
     ends = table.doc_ptr[first + 1 :] - table.doc_ptr[first]
-    return next((k for k, n in ((2, 10), (1, 3)) if int(ends[:n][-1]) <= _LIVE_WORDS), 0)
+    job = shown_path()
+    n_lams = max(len(job.so_far.points) if job is not None else 0, 12)
+    return next((k for k, n in ((2, 10), (1, 3)) if int(ends[:n][-1]) <= MOST_MOVED / n_lams), 0)
 
 
 def go_to_use(model: CompressiveFeatures, gram: int) -> None:

@@ -8,14 +8,13 @@ import streamlit as st
 from cflengine import Corpus
 from cflengine.compression import PathPoint
 from pages.parts.components.live_text import live_text
-from pages.parts.read.explorer import places_found
+from pages.parts.read.explorer import MOST_MOVED, places_found
 from pages.parts.read.points import live_points, note
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import change_settings, settings, shown_path
 from pages.parts.shared.words import many, proved_sentence
 
-MOST = 150_000  # tokens shown, times the λ that are sent along with them
 KEY = "read_text"
 
 
@@ -31,7 +30,7 @@ def draw_live(found: Solution, corpus: Corpus, shown: list[int]) -> bool:
         st.caption("The last solve's result, by itself: at λ that the path has solved there is a slider here.")
         return False
     n_shown = int(np.diff(run.corpus.table.doc_ptr)[shown].sum())
-    if n_shown * len(run.points) > MOST:
+    if n_shown * len(run.points) > MOST_MOVED:
         _draw_fixed(run, here, len(corpus), n_shown, len(shown))
         return False
     known = state.get("read_points")
@@ -52,11 +51,9 @@ def _draw_fixed(run: PathRun, here: PathPoint, documents: int, n_shown: int, n_d
     st.markdown("".join(f"**{part}**" if bold else part for part, bold in said))
     st.caption(note(here))
     these = f"these {n_documents} documents have" if n_documents > 1 else "this document has"
+    most = many(MOST_MOVED // len(run.points), "word")
     instead = "Show fewer documents." if n_documents > 1 else "Another λ is set on Words to phrases."
-    st.caption(
-        f"λ = {here.lam:.3g}. The λ slider is off: it can move {many(MOST // len(run.points), 'word')}, and {these} "
-        f"{n_shown:,}. {instead}"
-    )
+    st.caption(f"λ = {here.lam:.3g}. The λ slider is off: it can move {most}, and {these} {n_shown:,}. {instead}")
 
 
 def _move() -> None:
