@@ -72,7 +72,7 @@ def add_command(commands: Any) -> None:
     command.set_defaults(run=run)
     add_reading(command, r"\w+; of cfl \w+|[^\w\s]")
     data = add_labels(command, dev=False)
-    data.add_argument("--dev-split", metavar="S", help="chooses C of a --path; given like --test-split (default: none)")
+    data.add_argument("--dev-split", metavar="S", help="chooses C of a --path (without one: left out); as --test-split")
     model = command.add_argument_group("model")
     model.add_argument("--loss", required=True, metavar="LOSS", help="see above")
     model.add_argument("--constraint", action="append", default=[], metavar="K", help="see above (repeatable)")
@@ -119,8 +119,6 @@ def run(arguments: argparse.Namespace) -> int:
     loss = named_loss(arguments.loss)
     if loss.of == "residual" and arguments.classes:
         raise InputError(f"--classes is for losses of classes; {arguments.loss} is one for numbers.")
-    if arguments.dev_split and not arguments.path:
-        raise InputError("--dev-split chooses C among those of --path: give --path, or leave --dev-split out.")
     if arguments.path and not arguments.dev_split:
         raise InputError("--path needs documents to choose by: give --dev-split.")
     constraints, sensitive = fairness(arguments.constraint)

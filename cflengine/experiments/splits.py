@@ -234,8 +234,10 @@ def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     at = _ranks_in_time(metadata[column], column)
     documents = np.flatnonzero(known & (at >= 0))
     if len(np.unique(at[documents])) < 3:
+        words = metadata[column].dropna()
+        hint = f"; {str(words.iloc[0])!r} is not understood as a date, write 2024-01-31" if (at < 0).all() else ""
         raise InputError(
-            f"column {column!r} does not order the documents with a target: fewer than three different times."
+            f"column {column!r} does not order the documents with a target: fewer than three different times{hint}."
         )
     order = documents[np.argsort(at[documents], kind="stable")]
     last = _border(at[order], 1.0 - TEST_SHARE, 2)
@@ -272,17 +274,11 @@ def _moments(words: pd.Series, column: str) -> pd.Series:
     found = read_dates([None if pd.isna(word) else word for word in words])
     if found.series is not None:
         return found.series.set_axis(words.index)
-    when, why = pd.Series(pd.NaT, index=words.index), ""
-    if found.two_readings:
+    if found.two_readings or found.short_year:
         why = f"nothing tells which number of {found.two_readings!r} is the day"
-    elif found.short_year:
-        why = f"the year of {found.short_year!r} has two digits"
-    else:
-        when = pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
-    if not when.notna().any():
-        why = why or f"{words.dropna().iloc[0]!r} is not understood as a date"
+        why = f"the year of {found.short_year!r} has two digits" if found.short_year else why
         raise InputError(f"column {column!r} does not order documents by time: {why}. Write 2024-01-31.")
-    return when
+    return pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
 
 
 def share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:

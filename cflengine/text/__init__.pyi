@@ -6,6 +6,7 @@ from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .markup import html_in, without_html
 from .phrasebook import Phrasebook
 from .reading.budget import reading_until, reading_watched
+from .reading.columns import holds_comma_decimals
 from .reading.dates import count_dates
 from .reading.delimited import DelimitedTable, long_fields
 from .reading.encodings import detect, initial_decoding
@@ -59,6 +60,7 @@ __all__ = [
     "find_words",
     "has_dictionary",
     "has_unlike_script",
+    "holds_comma_decimals",
     "html_in",
     "in_context",
     "index_by_sorting",

@@ -16,6 +16,7 @@ import pandas as pd
 from cflengine.text.corpus import Corpus
 from cflengine.text.languages import language_of_sample
 from cflengine.text.markup import html_in
+from cflengine.text.reading.columns import holds_comma_decimals
 from cflengine.text.token_presets import has_dictionary
 from cflengine.text.token_table import TokenTable
 
@@ -313,6 +314,8 @@ def role_of(name: str, values: pd.Series) -> Role:
         role = "constant" if distinct else "empty"
     elif distinct <= _MOST_LABELS and distinct <= len(present) / 2:
         role = "label"
+    elif holds_comma_decimals(values):
+        role = "number"
     elif distinct == len(present):
         role = "id" if not pd.api.types.is_float_dtype(values) else "number"
     elif pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):

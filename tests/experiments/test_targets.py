@@ -127,7 +127,7 @@ def test_one_split_for_targets_with_different_gaps():
     [
         ({"group": "same"}, "makes 1 group"),
         ({"group": "nowhere"}, "no column"),
-        ({"time": "same"}, "'x' is not understood as a date. Write 2024-01-31"),
+        ({"time": "same"}, "fewer than three different times"),
         ({"folds": 21}, "2 to 20 folds"),
         ({"folds": 3, "time": "date"}, "folds take the place"),
         ({"group": "beer", "time": "date"}, "not by both"),
@@ -276,7 +276,7 @@ def test_groups_of_very_different_sizes_are_drawn_near_the_shares():
         ({"group": "own"}, "another value for every document"),
         ({"group": "kind"}, "the split and the target are one"),
         ({"time": "once"}, "only 1 of 300 documents with 'kind' are left to choose by"),
-        ({"dev": 0.999}, "no training document is left for class 'a': make"),
+        ({"dev": 0.999}, "no training document is left: make"),
     ],
 )
 def test_splits_that_say_nothing_are_refused(own, says):
@@ -325,9 +325,9 @@ def test_a_split_by_time_reads_dates_as_files_are_read():
     for when, why in (
         (days.strftime("%d/%m/%y"), "the year of '01/01/20' has two digits"),
         (["01/02/2020", "03/04/2020", "05/06/2020"] * 100, "nothing tells which number of '01/02/2020' is the day"),
-        ("Q1 2020", "'Q1 2020' is not understood as a date. Write 2024-01-31"),
+        ("Q1 2020", "'Q1 2020' is not understood as a date, write 2024-01-31"),
     ):
-        with pytest.raises(InputError, match=f"does not order documents by time: {why}"):
+        with pytest.raises(InputError, match=f"does not order .*{why}"):
             judged(when)
 
 

@@ -138,3 +138,9 @@ def test_marks_in_place_of_answers_and_a_second_language_are_found():
     assert check.no_answer.tolist() == [32, 33]
     alone = check_corpus(corpus := Corpus.from_texts(texts), plain_tokens(corpus.texts))
     assert alone.second_language == "" and not len(alone.no_answer)
+
+
+def test_a_column_with_decimal_commas_is_one_of_numbers():
+    assert role_of("minutes", pd.Series([f"{k},{k % 7}" for k in range(60)])).role == "number"
+    assert role_of("minutes", pd.Series([*(f"{k},{k % 7}" for k in range(60)), "7 or 8"])).role != "number"
+    assert role_of("size", pd.Series([f"{k},000" for k in range(60)])).role == "id", "thousands, it may be"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -94,20 +93,15 @@ def test_one_value_of_another_kind_does_not_split_equal_numbers():
     assert natural_series([True, 2.0], untyped=False)[0].tolist() == ["true", "2.0"]
 
 
-def test_decimal_commas_are_numbers_where_commas_do_not_part_the_columns():
-    survey = "text;minutes;size\nlong enough;7,3;1,200\nlong enough, too;NA;3\n"
+def test_decimal_commas_stay_as_they_are_written_and_are_known_for_numbers():
+    survey = "text;minutes;size\nlong enough;7,3;1,200\nlong enough, too;12;3\n"
     found = read_corpus(survey.encode(), name="a.csv").metadata
-    assert found["minutes"][0] == 7.3 and np.isnan(found["minutes"][1])
-    assert found["size"].tolist() == ["1,200", "3"], "thousands, it may be"
-    emotions = read_corpus(b"text\tlabels\nlong enough\t3,27\nlong enough too\t2,5\n", name="a.tsv").metadata
-    assert emotions["labels"].tolist() == ["3,27", "2,5"]
-    assert natural_series(["7,3", "8"], untyped=True, commas=True)[1] == "its commas are read as decimal points."
-    labels = read_corpus(b'text,codes\nlong enough,"1,2"\nlong enough too,"3,41"\n', name="a.csv").metadata
-    assert labels["codes"].tolist() == ["1,2", "3,41"], "it may be two labels"
+    assert found["minutes"].tolist() == ["7,3", "12"] and found["size"].tolist() == ["1,200", "3"]
     assert are_comma_decimals(["7,3", "12", "-0,25"])
     assert (
         not are_comma_decimals(["7,3", "1.5"]) and not are_comma_decimals(["1,2,3"]) and not are_comma_decimals(["7"])
     )
+    assert not are_comma_decimals(["1,200", "3"]), "thousands, it may be"
 
 
 def test_names_that_are_the_same_number_are_said_to_be():

@@ -137,12 +137,11 @@ def listed(names: Iterable[str], most: int = 30) -> str:
 class MetadataBuilder:
     """Collects the other columns of kept records; records may have different columns.
 
-    untyped: whether every value is a string that may spell a number, a date or a truth value (CSV); commas: whether
-    such numbers may have a comma for a point.
+    untyped: whether every value is a string that may spell a number, a date or a truth value (CSV).
     """
 
-    def __init__(self, untyped: bool, commas: bool = False) -> None:
-        self._untyped, self._commas = untyped, commas
+    def __init__(self, untyped: bool) -> None:
+        self._untyped = untyped
         self._columns: dict[str, list[Any]] = {}
         self._n = 0
         self._shared: dict[str, str] = {}
@@ -178,30 +177,27 @@ class MetadataBuilder:
         frame = {}
         for column in columns:
             values = self._columns.pop(column, None) or [None] * self._n
-            series, note = natural_series(values, self._untyped, self._commas)
+            series, note = natural_series(values, self._untyped)
             frame[column], moments = _moments(column, series)
             self.notes += [f"Column '{column}': {one}" for one in (note, moments) if one]
         return pd.DataFrame(frame, index=pd.RangeIndex(self._n))
 
 
-def natural_series(values: Sequence[Any], untyped: bool, commas: bool = False) -> tuple[pd.Series, str]:
+def natural_series(values: Sequence[Any], untyped: bool) -> tuple[pd.Series, str]:
     """A Series of the values' natural type, and a sentence on what is missing in it, empty for nothing.
 
     int64 (Int64 with gaps), float64, bool (boolean with gaps), datetime64 for dates (dates.py), else strings; nested
     and mixed values become JSON strings. Numbers that are all whole are integers, also where a program has written
-    them as 1.0, 2.0. Digits with leading zeros, or more of them than the type holds exactly, stay strings. commas:
-    whether "7,3" may be a number (:func:`are_comma_decimals`).
+    them as 1.0, 2.0. Digits with leading zeros, or more of them than the type holds exactly, stay strings, and so do
+    numbers with a comma for a point (:func:`are_comma_decimals`), which may as well be two labels.
     """
     if untyped:
         values = [None if v is None or not v.strip() or v in NULL_MARKS else v for v in values]
     present = [v for v in values if v is not None]
     kinds = set(map(type, present))
     if kinds == {str}:
-        series = _typed_strings(values, present, commas) if untyped else None
-        if series is None:
-            return _dates(values)
-        decimal = pd.api.types.is_float_dtype(series.dtype) and any("," in v for v in present)
-        return series, "its commas are read as decimal points." if decimal else _one_number(present, series)
+        series = _typed_strings(values, present) if untyped else None
+        return _dates(values) if series is None else (series, _one_number(present, series))
     if str in kinds and kinds <= {str, int, float} and all(v in _SOFT_MARKS for v in present if isinstance(v, str)):
         found, _ = natural_series([None if isinstance(v, str) else v for v in values], untyped=False)
         if pd.api.types.is_numeric_dtype(found.dtype):
@@ -219,6 +215,25 @@ def are_comma_decimals(texts: Iterable[str]) -> bool:
         if "," in text:
             with_comma.append(text)
     return bool(with_comma) and not all(map(_THOUSANDS.fullmatch, with_comma))
+
+
+def holds_comma_decimals(values: pd.Series) -> bool:
+    """Whether a column of words is one of numbers such as "7,3" and "12", but for marks that say that one is missing.
+
+    Parameters
+    ----------
+    values : Series
+        A column, as it was read.
+
+    Returns
+    -------
+    bool
+        True where it is.
+    """
+    if pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_datetime64_any_dtype(values.dtype):
+        return False
+    present = [text.strip() for text in values.dropna().astype(str).unique() if text.strip() not in _SOFT_MARKS]
+    return are_comma_decimals(present) and all(_COMMA.fullmatch(one) or _INTEGER.fullmatch(one) for one in present)
 
 
 def _moments(column: str, values: pd.Series) -> tuple[pd.Series, str]:
@@ -244,7 +259,7 @@ def _one_number(present: Sequence[str], series: pd.Series) -> str:
     if not 0 < len(spelt) <= _FEW_VALUES:
         return ""
     seen: dict[float, str] = {}
-    for one in (text.strip().replace(",", ".") for text in spelt if text not in _SOFT_MARKS):
+    for one in (text.strip() for text in spelt if text not in _SOFT_MARKS):
         other = seen.setdefault(float(one), one)
         if other != one and len(other) != len(one) and "." in other and "." in one:
             return f"'{other}' and '{one}' are read as the same number."
@@ -282,16 +297,13 @@ def _typed(values: Sequence[Any], present: Sequence[Any], kinds: set[type]) -> p
     return pd.Series([v if v is None or isinstance(v, str) else _spelled(v) for v in values])
 
 
-def _typed_strings(values: Sequence[str | None], present: Sequence[str], commas: bool) -> pd.Series | None:
+def _typed_strings(values: Sequence[str | None], present: Sequence[str]) -> pd.Series | None:
     if all(v.lower() in _TRUTH for v in present):
         return natural_series([None if v is None else _TRUTH[v.lower()] for v in values], untyped=False)[0]
     for pattern, kind in ((_INTEGER, int), (_FLOAT, float)):
         if all(pattern.fullmatch(v) or v in _SOFT_MARKS for v in present):
             numbers = [None if v is None or v in _SOFT_MARKS else kind(v) for v in values]
             return natural_series(numbers, untyped=False)[0] if any(n is not None for n in numbers) else None
-    if commas and are_comma_decimals(v.strip() for v in present if v not in _SOFT_MARKS):
-        return _typed_strings([None if v is None else v.replace(",", ".") for v in values],
-                              [v.replace(",", ".") for v in present], commas=False)  # fmt: skip
     return None
 
 

@@ -98,7 +98,6 @@ class DelimitedTable:
     """
 
     untyped = True
-    decimal_commas = False
     given_text = None
 
     def __init__(self, lines: Iterator[str], format: str, name: str) -> None:
@@ -115,8 +114,6 @@ class DelimitedTable:
             head = head[1:]
             self._n_lines = 1
         self._dialect = _dialect(head, complete, format, stated.group(1) if stated else None)
-        # as spreadsheets write where the comma is that of decimals; elsewhere "7,3" may as well be two labels
-        self.decimal_commas = self._dialect["delimiter"] == ";"
         sample = _sample(head, self._dialect)
         if not sample:
             raise EmptyCorpusError(f"'{name}' is empty; give a file with a header and at least one record.")

@@ -104,7 +104,7 @@ def preview_corpus(
     def first_records(table: Table, decoding: Decoding, label: str) -> Preview:
         sample, _ = _sample(table, max(n_rows, _SAMPLE_RECORDS), label)
         choice = TextChoice(None, ()) if table.given_text else choose_text_column(table.columns, sample)
-        rows = MetadataBuilder(table.untyped, table.decimal_commas)
+        rows = MetadataBuilder(table.untyped)
         for record in sample[:n_rows]:
             rows.add(record)
         columns = () if table.given_text else table.columns
@@ -176,10 +176,7 @@ def read_corpus(
         sample, records = _sample(table, _SAMPLE_RECORDS, label)
         column = _text_column(table, sample, text_column, label)
         marks = NULL_MARKS if table.untyped else frozenset()
-        intake, metadata = (
-            Intake(min_words, limit, strip_html=strip_html),
-            MetadataBuilder(table.untyped, table.decimal_commas),
-        )
+        intake, metadata = Intake(min_words, limit, strip_html=strip_html), MetadataBuilder(table.untyped)
         for number, record in enumerate(records):
             if number % _RECORDS_AT_ONCE == 0:
                 ask_watch()

@@ -33,8 +33,8 @@ class Table(Protocol):
     """What a reader needs of a source.
 
     format: as reported; columns: those seen so far; given_text: the text column where there is nothing to
-    choose; untyped: whether all values are strings that may spell something else; decimal_commas: whether numbers
-    among these may have a comma for a point; warnings: sentences, complete after reading.
+    choose; untyped: whether all values are strings that may spell something else; warnings: sentences,
+    complete after reading.
     """
 
     @property
@@ -50,9 +50,6 @@ class Table(Protocol):
     def untyped(self) -> bool: ...
 
     @property
-    def decimal_commas(self) -> bool: ...
-
-    @property
     def warnings(self) -> list[str]: ...
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -65,7 +62,7 @@ class LinesTable:
     format = "txt"
     columns = ("text",)
     given_text = "text"
-    untyped = decimal_commas = False
+    untyped = False
 
     def __init__(self, lines: Iterator[str], documents: str) -> None:
         self._lines = lines
@@ -98,7 +95,7 @@ class FilesTable:
     """
 
     given_text = "text"
-    untyped = decimal_commas = False
+    untyped = False
 
     def __init__(self, files: FileSet, decoding: Decoding) -> None:
         self.format = files.format
@@ -163,7 +160,7 @@ class JsonTable:
     """
 
     given_text = None
-    untyped = decimal_commas = False
+    untyped = False
 
     def __init__(self, lines: Iterator[str], name: str) -> None:
         self.name = name
@@ -302,7 +299,7 @@ class ParquetTable:
 
     format = "parquet"
     given_text = None
-    untyped = decimal_commas = False
+    untyped = False
 
     def __init__(self, stream: IO[bytes], name: str, max_bytes: int) -> None:
         self.name = name

@@ -11,6 +11,7 @@ import streamlit as st
 from cflengine import CompressiveFeatures
 from cflengine.linear import MOST_CLASSES
 from cflengine.plq import LOSSES
+from cflengine.text import holds_comma_decimals
 from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
@@ -31,7 +32,8 @@ def target_columns(metadata: pd.DataFrame) -> dict[str, bool]:
     found = dict.fromkeys(label_columns(metadata), False)
     for column in metadata.columns:
         values = metadata[column]
-        if pd.api.types.is_bool_dtype(values.dtype) or not pd.api.types.is_numeric_dtype(values.dtype):
+        numeric = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        if not (numeric or holds_comma_decimals(values)):
             continue
         if values.nunique() >= _FEWEST_NUMBERS:
             found[str(column)] = True
