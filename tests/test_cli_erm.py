@@ -109,10 +109,6 @@ def test_a_false_claim_is_found(tmp_path, capsys):
         (("--loss", "squared", "--label-column", "abv", "--classes", "a,b"), "--classes is for"),
         (("--loss", "squared", "--label-column", "abv", "--path", "1,2"), "--dev-split"),
         (
-            ("--loss", "squared", "--label-column", "abv", "--dev-split", "0.2"),
-            "--dev-split chooses C among those of --path",
-        ),
-        (
             ("--loss", "squared", "--label-column", "abv", "--constraint", "fair:no:0.1"),
             "no column 'no' to take values",
         ),
