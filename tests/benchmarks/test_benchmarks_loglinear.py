@@ -14,7 +14,7 @@ from benchmarks.evidence.loglinear import figure_parts
 from benchmarks.evidence.page import Evidence
 from benchmarks.loglinear import tasks as loglinear_tasks
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def test_the_app_starts_and_ends(tmp_path):
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     words = [sys.executable, "-m", "cflengine", "app", "--port", str(port), "--no-browser"]
-    process = subprocess.Popen(words, cwd=Path(__file__).resolve().parents[1], stdout=subprocess.PIPE)
+    process = subprocess.Popen(words, cwd=Path(__file__).resolve().parents[2], stdout=subprocess.PIPE)
     try:
         until = time.monotonic() + 90
         while True:

@@ -14,7 +14,7 @@ from cflengine import ChainCRF, load_model, read_corpus
 from cflengine.cli import main
 from cflengine.text.tagging.conll import read_columns
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 REVIEWS, TAGGED = str(ROOT / "sample_data" / "reviews.csv"), ROOT / "sample_data" / "tagged.conll"
 
 

@@ -20,7 +20,7 @@ import pytest
 from cflengine import CompressiveFeatures, PLQClassifier, cli
 from cflengine.cli import compress, terminal
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_data" / "reviews.csv"
 
 

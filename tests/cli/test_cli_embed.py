@@ -16,7 +16,7 @@ from cflengine import WordMMDEmbedding, load_model
 from cflengine.cli import main
 from cflengine.embedding.vectors import word_vectors
 
-DATA = Path(__file__).resolve().parents[1] / "sample_data"
+DATA = Path(__file__).resolve().parents[2] / "sample_data"
 REVIEWS = str(DATA / "reviews.csv")
 
 

@@ -23,7 +23,7 @@ from benchmarks.measure import Times, in_turns, memory_of
 from benchmarks.sentence_lasso import groups, tasks
 from cflengine.text import index_kgrams
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_compression_prints_every_figure(tmp_path, capsys):

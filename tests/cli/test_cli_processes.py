@@ -23,7 +23,7 @@ from cflengine.text import index_file
 from cflengine.text.corpus import CorpusError
 from cflengine.text.reading.readers import read_corpus
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 CALL = [sys.executable, "-c", "from cflengine.cli import main; raise SystemExit(main())"]
 TEXTS = "text,label\n" + "".join(f"the cat {i % 7} sat on the mat,{'xy'[i % 2]}\n" for i in range(60))
 

@@ -28,7 +28,7 @@ from cflengine.compression.export import write_run
 from cflengine.engine.files import restore_cell
 from cflengine.linear.feature_files import matrix_market
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "sample_data" / "reviews.csv"
 CSV = (
     "text,who,=n\n"

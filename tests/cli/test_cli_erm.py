@@ -13,7 +13,7 @@ from cflengine import PLQRegressor, load_model, read_corpus
 from cflengine.cli import main
 from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN
 
-DATA = Path(__file__).resolve().parents[1] / "sample_data"
+DATA = Path(__file__).resolve().parents[2] / "sample_data"
 REVIEWS, TAGGED = str(DATA / "reviews.csv"), str(DATA / "tagged.conll")
 
 
