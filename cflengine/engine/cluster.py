@@ -25,8 +25,8 @@ LOCAL = "local"
 # of a Dask LocalCluster; its page of statistics cannot be left out: on a port of this machine alone
 _LOCAL_OPTIONS = {"dashboard_address": "127.0.0.1:0", "memory_limit": 0, "silence_logs": 50}
 CONNECT_S = 10.0
-# A killed worker that is not back in time is given up for good: Dask's 15 s are soon over on a busy machine. Whoever
-# asks a worker that was killed tries again until the connection has timed out: on one machine not for 30 s.
+# A killed worker that is not back in time is given up for good: Dask's 15 s are soon over on a busy machine. A
+# client that asks a killed worker tries again until the connection has timed out: on one machine not for 30 s.
 _LOST_WORKER = {
     "distributed.deploy.lost-worker-timeout": "10 minutes",
     "distributed.comm.timeouts.connect": f"{CONNECT_S:.0f}s",

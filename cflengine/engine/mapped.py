@@ -61,14 +61,14 @@ def disk_full_said(folder: str | Path) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         left = format_bytes(shutil.disk_usage(folder).free)
-        raise InputError(f"the disk of {folder} is full ({left} are free): name a folder with more room.") from error
+        raise InputError(f"the disk of {folder} is full ({left} are free): name a folder with more space.") from error
 
 
 def mapped_array(shape: tuple[int, ...], dtype: Any, folder: str | Path | None = None) -> np.ndarray:
     """Zeros in a file without a name, which is gone with the array.
 
-    folder: where, None for the system's temporary folder. Its room on disk is taken at once: what is changed later then
-    finds it, where a full disk would end the process. Raises InputError where there is none.
+    folder: where, None for the system's temporary folder. Its space on disk is taken at once: what is changed later
+    then finds it, where a full disk would end the process. Raises InputError where there is none.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size == 0:
@@ -104,7 +104,7 @@ class GrowingArray:
         self._file: IO[bytes] | None = None
 
     def append(self, part: np.ndarray) -> None:
-        """More of it; the part is copied. Raises InputError where the disk has no room."""
+        """More of it; the part is copied. Raises InputError where the disk has no space."""
         part = np.array(part, dtype=self._dtype)
         self._bytes += part.nbytes
         if self._file is None and self._bytes <= IN_MEMORY:
@@ -128,7 +128,7 @@ class GrowingArray:
 class SetAside:
     """Arrays that are not needed for a while, in a file without a name where they take more than IN_MEMORY.
 
-    Where the disk has no room for them they stay in memory: nothing that was computed is lost.
+    Where the disk has no space for them they stay in memory: nothing that was computed is lost.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ def extend_grams(tokens, doc_ptr, d0, level, table, keys, n_grams):
     """Number the K-grams of one length in documents d0, d0+1, ... in order of first occurrence.
 
     A K-gram of this length is a pair (K-gram one shorter, next token). table: int32 open addressing, 0 = empty, else
-    number + 1; keys: uint64, the pair behind each number; both have room for the next document as long as fewer than
+    number + 1; keys: uint64, the pair behind each number; both have space for the next document as long as fewer than
     half of the slots are taken. Returns (next document, number of K-grams): it stops early where the table must grow.
     """
     length, offset, parent, gram_of = level

@@ -32,7 +32,7 @@ class StoredTexts(Sequence[str]):
     Raises
     ------
     InputError
-        where the disk has no room for them.
+        where the disk has no space for them.
     """
 
     def __init__(self, texts: Iterable[str] = ()) -> None:
@@ -111,7 +111,7 @@ class GrowingTexts:
         return len(self._texts)
 
     def append(self, text: str) -> None:
-        """One more. Raises InputError where the disk has no room."""
+        """One more. Raises InputError where the disk has no space."""
         self._texts.append(text)
         self._size += len(text)
         if self._size > mapped.IN_MEMORY and isinstance(self._texts, list):
@@ -125,7 +125,7 @@ class GrowingTexts:
 class StoredColumns:
     """A frame that is not needed for a while, in a file without a name where it takes more than IN_MEMORY.
 
-    Where the disk has no room for it it stays in memory. The file is this process's own and has no name, so a pickle,
+    Where the disk has no space for it it stays in memory. The file is this process's own and has no name, so a pickle,
     which keeps every type as it is, cannot be another's.
 
     Parameters

@@ -33,7 +33,7 @@ def scan_spans(chars, doc_ptr, classes, start, end, n_tokens_of):
     """Cut each document into runs of WORD characters and single MARK characters.
 
     chars: uint32 (C,) code points of a batch of documents; doc_ptr: int64 (D+1,) document borders in it;
-    classes: uint8 (0x110000,). Fills start, end (int32, room for C) with offsets *within the document* and
+    classes: uint8 (0x110000,). Fills start, end (int32, space for C) with offsets *within the document* and
     n_tokens_of (int64, (D,)); returns the number of tokens. Same spans as ``re.finditer(r"\\w+|[^\\w\\s]")``.
     """
     count = 0
@@ -71,7 +71,7 @@ def _hash_chars(chars, a, b):
 def intern_spans(chars, doc_ptr, spans, types, n_types, ids):
     """Number the distinct spans in order of first occurrence (open addressing, FNV-1a, exact comparison).
 
-    types must have room for this batch. Fills ids (int32, one per token) and returns the new number of types.
+    types must have space for this batch. Fills ids (int32, one per token) and returns the new number of types.
     """
     n_tokens_of, start, end = spans
     table, type_ptr, type_chars = types

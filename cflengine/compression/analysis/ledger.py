@@ -33,7 +33,7 @@ from cflengine.compression.passes.pieces import carry_of, encode_all
 from cflengine.engine.checks import InputError
 from cflengine.text.kgrams import KGramIndex
 
-_CHUNK_OCCURRENCES = 1 << 18  # between two chances to interrupt
+_CHUNK_OCCURRENCES = 1 << 18  # between two questions whether to stop
 
 
 @dataclass(frozen=True)

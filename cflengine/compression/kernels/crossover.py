@@ -30,7 +30,7 @@ def note_pointers(gram_of, d, cover, i, only_one, segment, pairs, count):
 
 @kernel
 def list_segments(gram_of, d, i, cover_a, cover_b, only_one, segments, pairs):
-    """The segments in which two covers differ, from token i on, as long as the arrays have room.
+    """The segments in which two covers differ, from token i on, as long as the arrays have space.
 
     cover_a, cover_b: uint8 (n,); only_one: uint8 (G,), K-grams that one dictionary has and the other has not. Written
     are segments and pairs (arrays.py). Returns (next token, segments, pairs); a segment that does not fit is left for

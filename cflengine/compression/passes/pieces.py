@@ -49,7 +49,7 @@ def has_pieces(blocks: Blocks) -> bool:
 
 
 def borders_of(blocks: Blocks, max_gram: int) -> Borders:
-    """Room for the halos of all borders."""
+    """Space for the halos of all borders."""
     n, halo = len(blocks.token) if has_pieces(blocks) else 0, max_gram - 1
     rows = np.zeros((n, max_gram, 2 * halo), dtype=np.float32)
     return Borders(rows, np.zeros((n, halo), dtype=np.float32), np.zeros((n, halo), dtype=np.float32))
@@ -64,7 +64,7 @@ def save_borders(
 
 
 def carry_of(blocks: Blocks, max_gram: int, *, choice: bool = True) -> Carry:
-    """Room for what the encoding programme notes; ``choice``: whether covers are wanted."""
+    """Space for what the encoding programme notes; ``choice``: whether covers are wanted."""
     n = int(blocks.piece.max(initial=-1)) + 1
     return Carry(
         np.zeros((n, max_gram)),

@@ -65,7 +65,7 @@ class Differences:
                 Segments(*buffers[:3]),
                 Pairs(*buffers[3:]),
             )
-            if token == before:  # a segment of more pairs than there is room for
+            if token == before:  # a segment of more pairs than there is space for
                 buffers[3:] = [np.empty(2 * len(buffer), ints) for buffer in buffers[3:]]
             sizes = (count, count, count, n_pairs, n_pairs)
             piece = [buffer[:size].copy() for buffer, size in zip(buffers, sizes, strict=True)]

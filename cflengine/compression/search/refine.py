@@ -131,7 +131,7 @@ class Refinement(Recombination):
         present[grams] = adding
         if not search.evaluate(present, progress):
             return False
-        # what was changed stays so until the rest has had the chance to adapt to it
+        # what was changed stays so until the rest has adapted to it
         kinds = (False, False) if adding else (True,)
         going = all(search.improve(adding=kind, progress=progress, protect=grams) >= 0 for kind in kinds)
         return going and all(search.improve(adding=kind, progress=progress) >= 0 for kind in (False, True) * 2)

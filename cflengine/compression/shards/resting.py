@@ -83,7 +83,7 @@ def _bytes_of(buffer: pickle.PickleBuffer) -> np.ndarray:
 
 
 class _Gaps:
-    """The room between what is kept in a file, (first byte, bytes), and after it."""
+    """The space between what is kept in a file, (first byte, bytes), and after it."""
 
     def __init__(self, kept: list[tuple[int, int]]) -> None:
         self._gaps: list[list[int]] = []
@@ -95,7 +95,7 @@ class _Gaps:
         self._end = end
 
     def take(self, size: int) -> int:
-        """Room for so many bytes: the first gap that is large enough, else the end."""
+        """Space for so many bytes: the first gap that is large enough, else the end."""
         size = -(-size // _ALIGNED) * _ALIGNED
         for gap in self._gaps:
             if gap[1] - gap[0] >= size:

@@ -27,7 +27,7 @@ def smooth_multipliers(groups, w, lam_sen, epsilon, u):
 def own_multipliers(groups, w, lam_sen, u, free):
     """Where (Mw)_g is not 0 its multipliers are given, u_g = λ_sen a_g (Mw)_g/‖(Mw)_g‖; the other groups' stay.
 
-    free (arrays.py; room for all groups) receives those with (Mw)_g = 0, whose number is returned, and their counts.
+    free (arrays.py; space for all groups) receives those with (Mw)_g = 0, whose number is returned, and their counts.
     """
     ptr, feature, count, weight = groups
     free.counts[:] = 0.0

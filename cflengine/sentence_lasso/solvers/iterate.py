@@ -73,7 +73,8 @@ class Iterate:
 
 def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penalty, passes: int) -> float:
     """One step on loss + λ_las‖w‖₁ + penalty(w), where ½ Σ q_j w_j² − Σ linear_j w_j has the penalty's derivative at w
-    and bends no less: a Newton model of the loss, ``passes`` of coordinate descent, then a search along the way found.
+    and no less curvature: a Newton model of the loss, ``passes`` of coordinate descent, then a search along the way
+    found.
 
     penalty: a function of w that gives a number. Returns what the step has taken off the objective, 0 if nothing.
     """

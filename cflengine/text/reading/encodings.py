@@ -232,12 +232,12 @@ def _detected(encoding: str) -> Decoding:
 def _evidence(chunks: Iterable[bytes]) -> bytes:
     """Lines that hold bytes beyond ASCII, up to EVIDENCE_BYTES; the rest says nothing about the encoding."""
     lines: list[bytes] = []
-    room = EVIDENCE_BYTES
+    left = EVIDENCE_BYTES
     for chunk in chunks:
         for line in chunk.splitlines():
             if not line.isascii():
-                lines.append(line[:room])
-                room -= len(lines[-1])
-            if room <= 0:
+                lines.append(line[:left])
+                left -= len(lines[-1])
+            if left <= 0:
                 return b"\n".join(lines)
     return b"\n".join(lines)

@@ -99,7 +99,7 @@ def test_a_full_disk_is_one_sentence(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(resting, "open", lambda *how: Full(open(*how)), raising=False)  # noqa: SIM115
-    with pytest.raises(InputError, match=r"is full .* more room"):
+    with pytest.raises(InputError, match=r"is full .* more space"):
         Resting(tmp_path / "thing").put(Thing())
 
 
