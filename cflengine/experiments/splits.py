@@ -235,7 +235,8 @@ def _by_time(metadata: pd.DataFrame, column: str, known: np.ndarray) -> Plan:
     documents = np.flatnonzero(known & (at >= 0))
     if len(np.unique(at[documents])) < 3:
         words = metadata[column].dropna()
-        hint = f"; {str(words.iloc[0])!r} is not understood as a date, write 2024-01-31" if (at < 0).all() else ""
+        unread = len(words) and (at < 0).all()
+        hint = f"; {str(words.iloc[0])!r} is not understood as a date, write 2024-01-31" if unread else ""
         raise InputError(
             f"column {column!r} does not order the documents with a target: fewer than three different times{hint}."
         )

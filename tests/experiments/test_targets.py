@@ -325,6 +325,7 @@ def test_a_split_by_time_reads_dates_as_files_are_read():
     for when, why in (
         (days.strftime("%d/%m/%y"), "the year of '01/01/20' has two digits"),
         (["01/02/2020", "03/04/2020", "05/06/2020"] * 100, "nothing tells which number of '01/02/2020' is the day"),
+        ([None] * 300, "fewer than three different times[.]"),
         ("Q1 2020", "'Q1 2020' is not understood as a date, write 2024-01-31"),
     ):
         with pytest.raises(InputError, match=f"does not order .*{why}"):
