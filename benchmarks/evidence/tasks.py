@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from benchmarks.evidence.page import Claim, Evidence, Part, share, verdict
@@ -23,14 +24,14 @@ def parts(evidence: Evidence) -> list[Part]:
     }
     right = {name: body for name, body in found.items() if "accuracy" in body["methods"]["unigrams"]}
     numbers = {name: body for name, body in found.items() if name not in right}
-    head = ("target", *METHODS.values())
+    head = ("target", *METHODS.values(), "the best other")
     classes = Part(
         "Features: accuracy by method", "Share of held-out documents; in brackets p against words.", head,
-        [(name, *(_cell(body, method) for method in METHODS)) for name, body in right.items()],
+        [(name, *(_cell(body, method) for method in METHODS), _other(body, _cell)) for name, body in right.items()],
     )  # fmt: skip
     errors = Part(
         "Features: squared error below words'", "1 − error / error of words; in brackets p.", head,
-        [(name, *(_gain(body, method) for method in METHODS)) for name, body in numbers.items()],
+        [(name, *(_gain(body, method) for method in METHODS), _other(body, _gain)) for name, body in numbers.items()],
     )  # fmt: skip
     authors = {name: body for name, body in right.items() if name.startswith("authors")}
     ratios = [_accuracy(body, "compressed:pointers") / _accuracy(body, "unigrams") for body in authors.values()]
@@ -55,7 +56,31 @@ def parts(evidence: Evidence) -> list[Part]:
             f"{len(best)} of {len(numbers)} targets", verdict(len(best), len(numbers)),
         ),
     ]  # fmt: skip
+    for part, bodies in ((classes, right), (errors, numbers)):
+        first = sum(_best_of(body, compressed=True) >= _best_of(body, compressed=False) for body in bodies.values())
+        part.claims.append(
+            Claim(
+                "Some count of compressive features is at least as good as every other method",
+                f"{first} of {len(bodies)} targets", verdict(first, len(bodies)),
+            )
+        )  # fmt: skip
     return [classes, errors]
+
+
+def _best_of(body: dict[str, Any], *, compressed: bool) -> float:
+    """The best score of compressive features, or of all else."""
+    chosen = [row for name, row in body["methods"].items() if name.startswith("compressed:") == compressed]
+    return max(row["accuracy"] if "accuracy" in row else -row["mse"] for row in chosen)
+
+
+def _other(body: dict[str, Any], shown: Callable[[dict[str, Any], str], str]) -> str:
+    """The best method that has no column, with its name; a dash where there is none."""
+    rest = {name: row for name, row in body["methods"].items() if name not in METHODS}
+    rest = {name: row for name, row in rest.items() if not name.startswith("compressed:")}
+    if not rest:
+        return "–"
+    name = max(rest, key=lambda one: rest[one].get("accuracy", -rest[one].get("mse", 0.0)))
+    return f"{name.replace('_', ' ').replace(':', ', ')}: {shown(body, name)}"
 
 
 def _accuracy(body: dict[str, Any], method: str) -> float:

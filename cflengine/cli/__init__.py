@@ -29,8 +29,9 @@ See what a text is made of.
 
 cflengine chooses the word sequences (K-grams) that store a corpus most cheaply: every document is rebuilt from
 pointers into a dictionary, a pointer costs λ, a dictionary entry its number of words. What it finds are features
-for any later task, found without labels. Every number it prints is certified: next to the cost of the solution
-stands a proved lower bound on the cost of the best one.
+for any later task, found without labels. Next to the cost of the solution stands a proved lower bound on the cost of
+the best one. Further commands learn classifiers, taggers, losses, embeddings and tokenizers; most come with a duality
+gap.
 """
 
 

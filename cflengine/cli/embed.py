@@ -111,7 +111,7 @@ def _add_network(group: Any) -> None:
     group.add_argument(
         "--initial", choices=("random", "learnt", _COMPARED),
         help="where its vectors begin: random, learnt from the documents it learns from, or those that were compared "
-        "(default: random; with --vectors compared)",
+        "(default: random, or the --vectors if they are given)",
     )  # fmt: skip
     group.add_argument(
         "--dimension", type=number(int, 1), metavar="R", help="of vectors that begin otherwise (default: 20)"

@@ -21,7 +21,7 @@ was learnt from. A row a document goes to FILE:
 
   document, row       its number, and its row in INPUT
   predicted           the class or the number
-  probability, score  of that class: the first of a model that has probabilities, else the second
+  probability, score  of that class: the probability, if the model has one, otherwise the score
 """
 
 _PREDICT_EXAMPLES = """\

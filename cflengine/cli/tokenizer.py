@@ -74,7 +74,10 @@ def add_command(commands: Any) -> None:
     pieces.add_argument(
         "--min-count", type=number(int, 1), default=1, metavar="N", help="how often a piece has to occur (default: 1)"
     )
-    for name, said in (("require", "a piece it must have"), ("forbid", "a piece it must not have")):
+    for name, said in (
+        ("require", "a piece it must have, if the corpus has it within a word"),
+        ("forbid", "a piece it must not have"),
+    ):
         pieces.add_argument(f"--{name}", action="append", default=[], metavar="PIECE", help=f"{said}; may be repeated")
     pieces.add_argument(
         "--special", action="append", default=[], metavar="TOKEN", help="an entry that no text is cut into"

@@ -61,7 +61,7 @@ def add_command(commands: Any) -> None:
     add_encoding(source)
     model = command.add_argument_group("model")
     model.add_argument(
-        "--template", metavar="FILE", help="CRF++ template (default: word, previous word, column 1, if any)"
+        "--template", metavar="FILE", help="CRF++ template (default: word, previous word, second column, if any)"
     )
     model.add_argument(
         "--scheme",

@@ -15,8 +15,8 @@ Check the results in DIR from its files and the input alone.
 
 Tokens are cut again, K-grams found again, every document decoded, and objective and bound recomputed by plain numpy,
 rounded outward; none of the compiled engine is used. A saved model has to make the features that it was learnt
-from, and to hold the weights that are proved. Says "verified" and what was not checked (exit code 0), or what is wrong
-(exit code 1).
+from, and to hold the weights that are proved. Says "verified" and what was not checked (exit code 0), what is wrong
+(exit code 1), or why the run cannot be checked (exit code 2).
 
 DIR is the output folder of cflengine compress, path, sentences, train-logistic, train-crf, erm, embed, tokenizer or
 tokenizer-report. INPUT is what that run read; by default the path that its report.json names.
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
                 print(f"  not verified: {line}")
         print(
             "not checked: seconds, memory and versions; solver, settings, steps and why it ended; the way in trace.csv;"
-            " options that results do not show"
+            " options that leave no trace in the files"
         )
     print(f"verified ({time.perf_counter() - began:.1f} s)")
     return 0

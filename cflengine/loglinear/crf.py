@@ -45,18 +45,18 @@ class ChainCRF(SavedModel, BaseEstimator):
     solver : str, default: 'lbfgs'
         "lbfgs" (default; OWL-QN where c1 > 0), or "clustered", the paper's scheme.
     c1 : float, default: 0.0
-        Factors of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+        Factor of ‖w‖₁, at least 0; for solver "lbfgs" alone. Not both c1 and c2 may be 0.
     c2 : float, default: 1.0
-        Factors of ‖w‖₁ and ‖w‖² (not its half), at least 0, not both 0; c1 for solver "lbfgs" alone.
+        Factor of ‖w‖² (not its half), at least 0.
     tol : float, default: 1e-05
         Certified relative gap, objective/bound − 1, at which a fit ends.
     template : object, default: None
         None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a CRF++
         template, where tokens are rows of columns; or a callable from a sentence to its tokens' attributes.
     all_possible_states : bool, default: False
-        Also the features that no training sentence has.
+        Whether pairs of an attribute and a label have a weight that no training sentence has.
     all_possible_transitions : bool, default: False
-        Also the features that no training sentence has.
+        Whether pairs of neighbouring labels have a weight that no training sentence has.
     settings : Settings or None, default: None
         The solver's, tol included.
     max_iter : int, default: 10000

@@ -145,7 +145,10 @@ def named(one: str | Constraints, X: np.ndarray | sparse.csr_matrix, sensitive: 
         if isinstance(error, InputError):
             raise
         raise InputError(f"the numbers of the constraint {one!r} could not be read.") from None
-    raise InputError(f"a constraint is nonnegative, monotone, decreasing, box:LOWER:UPPER or fair:MOST, not {one!r}.")
+    raise InputError(
+        "a constraint is nonnegative, monotone, decreasing, box:LOWER:UPPER or fair:MOST (on the command line "
+        f"monotone:a,b and fair:COLUMN:MOST), not {one!r}."
+    )
 
 
 def _ends(text: str) -> list[tuple[str, float]]:

@@ -22,7 +22,9 @@ A coefficient whose r lies between −ν and ν is 0 in the end, and is reported
 h is the curvature of ψ between its kinks; a coefficient's is h times its feature's sum of squares, and that of a
 constraint h times their mean over ‖a_k‖²: as much as all observations together would have.
 
-Worked example: the hinge loss of one observation, 2, of class 1 (problem.py), whose best β is at the kink, 1/2.
+Examples
+--------
+The hinge loss of one observation, 2, of class 1 (problem.py), whose best β is at the kink, 1/2.
 
 >>> from cflengine.plq.problem import CompositeLoss, no_constraints
 >>> one, none = np.ones((1, 1)), np.zeros((1, 0))

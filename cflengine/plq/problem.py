@@ -24,7 +24,9 @@ for ν = 0 exactly and else by a bound on the curvature,
 
 since the dual's derivative in λ_li is u_li z_i + v_li, its second one −u_li² ‖x_i‖²/μ, and likewise for the others.
 
-Worked example: one observation x = 1, the hinge loss of y = 1 (u = −1, v = 1), μ = 1. From λ = 0, β = 0: λ ← clip(0 +
+Examples
+--------
+One observation x = 1, the hinge loss of y = 1 (u = −1, v = 1), μ = 1. From λ = 0, β = 0: λ ← clip(0 +
 1/1, 0, 1) = 1, β = −λux = 1: the optimum, β²/2 = λv − β²/2 = 1/2.
 
 >>> import numpy as np

@@ -1,6 +1,8 @@
 """Coefficients that meet the constraints: the nearest ones, with bounds of single coefficients met to the last digit.
 
-Worked example: β₁ ≥ 0 holds its dual, ξ = 1, and β₁ = −1e-12 is what rounding left of 0.
+Examples
+--------
+Β₁ ≥ 0 holds its dual, ξ = 1, and β₁ = −1e-12 is what rounding left of 0.
 
 >>> from cflengine.plq.arrays import rows_of
 >>> from cflengine.plq.constraints import nonnegative

@@ -10,7 +10,9 @@
 up to rounding; what differs is what a step costs. descent.py is the second with what makes it fast in practice, so
 neither is this project's solver: they are here to be watched. No intercept, every α visited once a sweep.
 
-Worked example: one observation, 2, of class 1. Both forms step to α = 1/4, β = 1/2 (problem.py).
+Examples
+--------
+One observation, 2, of class 1. Both forms step to α = 1/4, β = 1/2 (problem.py).
 
 >>> X, y = np.array([[2.0]]), np.array([1.0])
 >>> runs = [DualSVM(name, X, y, 1.0, DescentSettings(tol=1e-9)).run() for name in FORMS]

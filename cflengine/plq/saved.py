@@ -1,6 +1,8 @@
 """A loss and constraints of one's own in a model's file: numbers, as JSON has them.
 
-Worked example: β₁ ≤ 3, written and read again.
+Examples
+--------
+Β₁ ≤ 3, written and read again.
 
 >>> from cflengine.plq.constraints import box
 >>> again = read_constraints(written_constraints(box(2, upper=[3.0, np.inf])), "m.cflm")

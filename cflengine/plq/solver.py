@@ -1,6 +1,8 @@
 """(P) solved: by primal-dual coordinate descent, with Newton's method where that is sooner (descent.py).
 
-Worked example: the hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
+Examples
+--------
+The hinge loss of one observation, 2, of class 1 (problem.py); max(0, 1 − 2β) + β²/2 has its least value
 at the kink, β = 1/2.
 
 >>> import numpy as np

@@ -53,9 +53,9 @@ class SentenceLassoClassifier(GroupClassifier):
     group_weights : str, default: 'equal'
         "equal", λ_sen for every group; "length", λ_sen √n for a group of n tokens.
     token_pattern : str, default: '\\w+'
-        What a word is.
+        Regular expression; every match is a word.
     lowercase : bool, default: True
-        What a word is.
+        Whether words are lower-cased.
     language : str, default: 'en'
         ISO 639-1 code, for cutting texts into sentences.
     n_threads : int or None, default: None
@@ -159,9 +159,9 @@ class PenalisedClassifier(GroupClassifier):
     features : object, default: None
         None for words; or a :class:`~cflengine.CompressiveFeatures`, whose K-grams are then the features.
     token_pattern : str, default: '\\w+'
-        What a word is.
+        Regular expression; every match is a word.
     lowercase : bool, default: True
-        What a word is.
+        Whether words are lower-cased.
     language : str, default: 'en'
         ISO 639-1 code, for cutting texts into sentences.
     n_threads : int or None, default: None

@@ -1,6 +1,8 @@
 """The search at a fixed size: pieces are added or dropped until there are as many as wanted, then exchanged.
 
-Worked example: the words "ab" and "abc", each once, in characters: five tokens without a piece, three with "ab".
+Examples
+--------
+The words "ab" and "abc", each once, in characters: five tokens without a piece, three with "ab".
 
 >>> from cflengine.tokenizer.words import Cutting, WordTable
 >>> pieces = Candidates.of(WordTable.of({"ab": 1, "abc": 1}, Cutting("character", None)), 3)

@@ -22,7 +22,9 @@ Any prices α of the units' places, of either sign, prove a bound: a piece s gat
 since to leave out a constraint of the dual of the linear relaxation, (4) of relaxation.py, costs no more than what it
 is violated by (w ≤ 1).
 
-Worked example: "aab" ten times and "ab" five times, B = 1: of 40 tokens "ab" leaves 20 + 5, "aab" 10 + 10.
+Examples
+--------
+"aab" ten times and "ab" five times, B = 1: of 40 tokens "ab" leaves 20 + 5, "aab" 10 + 10.
 
 >>> [10 * fewest_tokens({piece}, "aab", 3) + 5 * fewest_tokens({piece}, "ab", 3) for piece in ("ab", "aab")]
 [25, 20]

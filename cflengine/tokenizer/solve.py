@@ -9,7 +9,9 @@
 The bound is recomputed from the best prices and all words (certificate.py); it holds for all vocabularies of pieces
 that are allowed. Nothing is drawn. Any number of pieces in this file is without the units that there are anyway.
 
-Worked example: the words "ab" and "abc", each once, in characters. One piece beside the units there are anyway: "ab" or
+Examples
+--------
+The words "ab" and "abc", each once, in characters. One piece beside the units there are anyway: "ab" or
 "abc" leaves three tokens, none fewer, and that is proved.
 
 >>> from cflengine import SubwordTokenizer

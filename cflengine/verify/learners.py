@@ -38,7 +38,7 @@ from cflengine.verify.findings import (
     sound,
     with_progress,
 )
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts
+from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts, check_weighting
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -80,6 +80,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     of = row_classes(labels.classes, len(coef)) if len(fits) == len(coef) else ("",)
     require([fit["class"] for fit in fits] == list(of), "the fits are said to be of other classes.")
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
+    require(header["multinomial"] is many, f"the model says of one model for all classes: {header['multinomial']}.")
     check_trace(folder / "trace.csv", found)
     check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
     table = rows_of(folder / "weights.csv")
@@ -151,8 +152,9 @@ def training_matrix(
     arguments, kept = report["arguments"], sparse_of(proof, "X")
     require_same(report["n_features"], kept.shape[1], "the number of features is")
     if arguments["features"] != "words":
-        first = read_model(path)[0]["steps"][0]["step"]
-        return kept, check_grams(path, first, report, kept.shape[1]), KEPT_GRAMS
+        steps = [one["step"] for one in read_model(path)[0]["steps"]]
+        check_weighting(path, steps[1:-1], arguments["weighting"])
+        return kept, check_grams(path, steps[0], report, kept.shape[1]), KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does

@@ -23,6 +23,11 @@ KEPT_GRAMS = (
     "the K-grams that are features, and how the model finds them in a text: they are taken as the run left them",
 )
 
+# weighting -> scikit-learn's steps with their parameters (linear/text_features.py)
+_WEIGHTING: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "binary": (("Binarizer", {"threshold": 0.0}),),
+    "tf-idf": (("TfidfTransformer", {"norm": "l2", "use_idf": True, "smooth_idf": True, "sublinear_tf": False}),),
+}
 _ASKED = ("lam", "max_gram", "counting", "temperature", "sentence_borders")
 
 
@@ -54,6 +59,18 @@ def check_grams(path: Path, reads: Mapping[str, Any], report: Mapping[str, Any],
         len(reads["grams"]) == n_features, f"{path.name} finds {len(reads['grams']):,} K-grams, not {n_features:,}."
     )
     return np.array(gram_names(reads["grams"]), dtype=object)
+
+
+def check_weighting(path: Path, steps: Sequence[Mapping[str, Any]], weighting: str) -> None:
+    """The steps between what counts features and the learner are those of the weighting that was asked for."""
+    expected = _WEIGHTING.get(weighting, ())
+    same = [step.get("kind") for step in steps] == [kind for kind, _ in expected]
+    same = same and all(
+        step["parameters"].get(name) == value
+        for step, (_, parameters) in zip(steps, expected, strict=True)
+        for name, value in parameters.items()
+    )
+    require(same, f"{path.name} weighs its features otherwise than by {weighting!r}.")
 
 
 def check_words(path: Path, header: Mapping[str, Any], words: Any) -> None:

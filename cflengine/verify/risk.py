@@ -71,6 +71,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     found, failing = [], 0.0
     classes = row_classes(labels.classes, len(coef)) if loss.of == "margin" else ("",)
     require([fit["class"] for fit in fits] == list(classes), "the fits are said to be of other classes.")
+    if labels is not None:
+        require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     for k, (fit, certificate) in enumerate(zip(fits, proved(float(C), coef, bias), strict=True)):
         require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
         require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")

@@ -249,6 +249,15 @@ def reversed_words(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> Non
     step["vocabulary"] = step["vocabulary"][::-1]
 
 
+def other_classes(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    assert last(header)["classes"] == ["x", "y"]
+    last(header)["classes"] = ["y", "z"]
+
+
+def one_for_all(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    last(header)["multinomial"] = not last(header)["multinomial"]
+
+
 def another_threshold(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     header["steps"][1]["step"]["parameters"]["threshold"] = 1.0
 
@@ -337,6 +346,9 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "K-gram of a weight": ("k-grams", exchanged("weights.csv", "feature")),
     "K-gram of a weight of erm": ("cfl", exchanged("weights.csv", "feature")),
     "name of a feature of weight 0": ("cfl", another_name_of_weight_0),
+    "weighting of K-grams": ("k-grams", altered("model.cflm", one_step_less)),
+    "classes of a model of erm": ("path", altered("model.cflm", other_classes)),
+    "one model for all classes": ("logistic", altered("model.cflm", one_for_all)),
     "K-gram of a weight of sentences": ("sentences of K-grams", exchanged("weights.csv", "feature")),
     "K-grams of a model": ("cfl", altered("model.cflm", lambda header, _: header["steps"][0]["step"]["grams"].pop())),
     "tokens of K-grams": ("cfl", in_report("token_pattern", value="x")),

@@ -12,7 +12,9 @@ alike, and so do their documents. What a token that is covered more than once pa
 shared alike by the pointers that cover it. Where branching trees lift the bound of a part (model/branching.py), the
 lift is a fourth term, below zero, charged like the part's gap without it.
 
-Worked example: "a b a b a c" at λ = 1.
+Examples
+--------
+"a b a b a c" at λ = 1.
 
 >>> from cflengine import CompressiveFeatures
 >>> model = CompressiveFeatures().fit(["a b a b a c"])

@@ -12,7 +12,9 @@ w = 0, and what is stored pays c_P(s) whether or not its pointers do. Every solu
 the least of all leaves bounds the part. What parts and the rest prove together: lifting.py. Everything is recomputed
 from the data in float64 numpy and rounded outward; this module imports no kernel and no solver.
 
-Worked example: "c b c a a" at K = 2 and λ = 1 costs 7.5 with halves of four K-grams and 8 without
+Examples
+--------
+"c b c a a" at K = 2 and λ = 1 costs 7.5 with halves of four K-grams and 8 without
 (tests/compression/model/test_branching.py): a tree of two leaves proves it.
 """
 

@@ -15,7 +15,9 @@ AISTATS 2014, equations (1) to (3). Shapes: a vector over pointers is an array (
 pointer of length k that starts at token i; gram_of int32 (K, n) is the K-gram there, -1 where it would cross a
 document's end (such entries are no pointers and count for nothing).
 
-Worked example: "a b a b" at K = 2 and λ = 1. The K-grams are a, b, ab, ba (0 to 3); two pointers to ab cost 2, and
+Examples
+--------
+"a b a b" at K = 2 and λ = 1. The K-grams are a, b, ab, ba (0 to 3); two pointers to ab cost 2, and
 storing ab its two words: 4, where single words would cost 4 pointers and 2 words.
 
 >>> import numpy as np

@@ -10,7 +10,9 @@ Shards rest on disk between their turns, so that the solver's memory goes with t
 Source of the decomposition: Lagrangian duality (budgets.py); of what is solved: Paskov, Mitchell, Hastie, AISTATS 2014,
 problem (1).
 
-Worked example: two shards that have "a b" in common, "a b a b" and "a b a b"; storing it once and four pointers cost 6.
+Examples
+--------
+Two shards that have "a b" in common, "a b a b" and "a b a b"; storing it once and four pointers cost 6.
 
 >>> from cflengine.compression import storage_costs
 >>> from cflengine.text import index_kgrams

@@ -13,7 +13,9 @@ below a solution proves the solution. The result has it as ``unverified_bound``,
 
 Source of the problem: Paskov, Mitchell, Hastie, AISTATS 2014, equation (1); they do not solve it exactly.
 
-Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+Examples
+--------
+"a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
 >>> from cflengine.compression import storage_costs
 >>> from cflengine.text import index_kgrams

@@ -18,7 +18,9 @@ Beyond the paper: a certified lower bound is computed every few steps (kernels/b
 data at the end (certificate.py), so a run can be stopped at any moment with a proved gap; ζ = 0 can be ended by a
 proved gap of the relaxation instead of residuals (``relaxation_gap``).
 
-Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+Examples
+--------
+"a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
 >>> from cflengine.compression import storage_costs
 >>> from cflengine.text import index_kgrams

@@ -4,7 +4,9 @@ Upwards, from the lowest λ: the relaxation and the dictionary of one λ start t
 downwards: the solution of each λ is tried at the one below, searched there and combined with what was found on the way
 up, and its dual prices are tried as a bound. Every point is certified by itself.
 
-Worked example: "a b a b" at K = 2 (model/problem.py). With single words it costs 2 + 4λ, with "a b" 2 + 2λ, which is
+Examples
+--------
+"a b a b" at K = 2 (model/problem.py). With single words it costs 2 + 4λ, with "a b" 2 + 2λ, which is
 less at every λ > 0; both points are proved to be optimal.
 
 >>> from cflengine.text import index_kgrams

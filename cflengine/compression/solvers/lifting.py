@@ -1,7 +1,9 @@
 """The last phase of a solve: where the gap lies, exact search for a better solution, then branching trees for a better
 bound, until the gap is reached or hardly anything helps.
 
-Worked example: "a a a a b b" at λ = 1/2, K = 2. The relaxation proves no more than 4.75; that nothing costs
+Examples
+--------
+"a a a a b b" at λ = 1/2, K = 2. The relaxation proves no more than 4.75; that nothing costs
 less than 5 takes a tree.
 
 >>> from cflengine import CompressiveFeatures, GuidedSettings

@@ -7,7 +7,9 @@ becomes binary, and the second how near to optimal that is.
 Events of the second part have "guided: " before their stage. The result is the guided solver's, with the stages of the
 homotopy; its trace, seconds, passes and iterations are those of both.
 
-Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+Examples
+--------
+"a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
 >>> import numpy as np
 >>> from cflengine.compression import storage_costs

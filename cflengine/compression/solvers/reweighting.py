@@ -38,7 +38,9 @@ best_bound.py; the α of later rounds never proved more), and the result is cert
 
 Memory: see ``state_bytes`` in memory.py.
 
-Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+Examples
+--------
+"a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
 >>> import numpy as np
 >>> from cflengine.compression import storage_costs

@@ -11,7 +11,9 @@
 
 A bias is a feature of value 1, penalised like any other: so that one certificate holds for all solvers.
 
-Worked example: two observations ±1 of their own class. The derivative by the scores at w = 0 is −y/2, so that the
+Examples
+--------
+Two observations ±1 of their own class. The derivative by the scores at w = 0 is −y/2, so that the
 gradient is −1.
 
 >>> import numpy as np

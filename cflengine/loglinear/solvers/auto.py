@@ -5,7 +5,9 @@ can in text. Where they cannot, or the ridge is small, it crawls; so after 17 pa
 at which its proved gap fell says how many more passes it will take, and if that is more than 60, Newton's method goes
 on from where it stands. Other models: L-BFGS.
 
-Worked example: documents 1 and −1 of either class, whose best weight is 1 (lbfgs.py). They are easy to separate.
+Examples
+--------
+Documents 1 and −1 of either class, whose best weight is 1 (lbfgs.py). They are easy to separate.
 
 >>> import numpy as np
 >>> from scipy import sparse

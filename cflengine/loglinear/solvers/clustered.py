@@ -1,6 +1,8 @@
 """The paper's scheme (Figure 4): fine steps, cluster the weights, coarse steps, lift them; then fine to the end.
 
-Worked example: documents 1 and −1 of either class; 2 log(1 + exp(−w)) + ridge/2 w² has its least value at w = 1 where
+Examples
+--------
+Documents 1 and −1 of either class; 2 log(1 + exp(−w)) + ridge/2 w² has its least value at w = 1 where
 ridge = 2/(1 + e).
 
 >>> from scipy import sparse

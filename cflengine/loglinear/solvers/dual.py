@@ -1,6 +1,8 @@
 """Dual coordinate descent for the binary model (LIBLINEAR's −s 7). A feature that no document has costs nothing.
 
-Worked example: documents 1 and −1 of either class, whose best weight is 1 (solvers/lbfgs.py).
+Examples
+--------
+Documents 1 and −1 of either class, whose best weight is 1 (solvers/lbfgs.py).
 
 >>> from scipy import sparse
 >>> from cflengine.linear.design import Design

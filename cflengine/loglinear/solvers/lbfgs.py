@@ -1,6 +1,8 @@
 """L-BFGS as in the paper's Figure 1, with a strong Wolfe search that costs no pass over the data.
 
-Worked example: documents 1 and −1 of either class; 2 log(1 + exp(−w)) + ridge/2 w² has its least value at w = 1 where
+Examples
+--------
+Documents 1 and −1 of either class; 2 log(1 + exp(−w)) + ridge/2 w² has its least value at w = 1 where
 ridge = 2/(1 + e).
 
 >>> from scipy import sparse

@@ -4,7 +4,9 @@ Differs: conjugate gradients are preconditioned by the Hessian's diagonal, mixed
 do not rule (Hsia, Chiang, Lin 2018), and since scores are linear along the step a search along it costs no pass over
 the data: a step that is too long is shortened rather than thrown away.
 
-Worked example: documents 1 and −1 of either class, whose best weight is 1 (solvers/lbfgs.py).
+Examples
+--------
+Documents 1 and −1 of either class, whose best weight is 1 (solvers/lbfgs.py).
 
 >>> from scipy import sparse
 >>> from cflengine.linear.design import Design

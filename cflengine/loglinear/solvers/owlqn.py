@@ -4,7 +4,9 @@ There every weight may only move as the pseudo-gradient points. Here that is ask
 narrow valley, which two features that nearly cancel each other make, every aligned step is a small one across it. Where
 the others' freedom brings no decrease, the steepest step is taken, as in any step that fails.
 
-Worked example: 1 and −1 of either class; 2 log(1 + exp(−w)) + c₁|w| + ridge/2 w² at w = 1 has the derivative
+Examples
+--------
+1 and −1 of either class; 2 log(1 + exp(−w)) + c₁|w| + ridge/2 w² at w = 1 has the derivative
 c₁ + ridge − 2/(1 + e), so that halves of that in either penalty make 1 the best weight; c₁ ≥ 1 leaves none.
 
 >>> from scipy import sparse

@@ -17,7 +17,9 @@ their ADMM solves, an elastic net that knows how frequent words are but nothing 
 
 Shapes: X CSR float64 (D, V); y float64 (D,), −1 or 1; vectors over a group's entries (E,).
 
-Worked example: two documents of one word each, which stands for its class, and no sentences. At w = 0 the value is
+Examples
+--------
+Two documents of one word each, which stands for its class, and no sentences. At w = 0 the value is
 2 log 2; with λ_las = 1/4 the optimum has σ(−|w|) = 1/4 in either document, so |w| = log 3.
 
 >>> import numpy as np

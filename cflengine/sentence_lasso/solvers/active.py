@@ -5,7 +5,9 @@ conjugate gradients solve with it (kernels/active.py). A weight that a step woul
 many such weights do not block the way of the others (Bertsekas, 1982), those whose own Newton step leads through 0 go
 there first.
 
-Worked example: two documents with a word each (model/problem.py), whose best weights are ±log 3. From ±1 a few steps
+Examples
+--------
+Two documents with a word each (model/problem.py), whose best weights are ±log 3. From ±1 a few steps
 lead there.
 
 >>> from scipy import sparse

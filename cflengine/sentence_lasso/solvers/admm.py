@@ -12,7 +12,9 @@ sentences have equal copies, so a_g of them are one group here, too. (P) is take
 
 Shapes: v, u float64 (E,), the copies of a feature in a sentence together, multiplied by √c_gj.
 
-Worked example: two documents of a word each, one sentence each, which adds λ_sen|w_j| to either penalty: with λ_las =
+Examples
+--------
+Two documents of a word each, one sentence each, which adds λ_sen|w_j| to either penalty: with λ_las =
 λ_sen = 1/8 the best weights are ±log 3 (model/problem.py).
 
 >>> from scipy import sparse

@@ -9,7 +9,9 @@
 
 Not in the paper, whose Algorithm 1 is admm.py. Why not rounds alone, and what else was tried: docs/experiments.md.
 
-Worked example: two documents with a word each (model/problem.py), whose best weights are ±log 3.
+Examples
+--------
+Two documents with a word each (model/problem.py), whose best weights are ±log 3.
 
 >>> from scipy import sparse
 >>> from cflengine.sentence_lasso.model.problem import SentenceProblem, no_sentences

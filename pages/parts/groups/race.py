@@ -69,6 +69,6 @@ def draw_standings(run: WeightsRun) -> None:
     st.caption(
         "The paper reports 2 to 9 times fewer passes for the clustered scheme. Against an L-BFGS whose line search "
         "costs no pass and that remembers 20 steps, that does not hold: random clusters, which know nothing of the "
-        "weights, do about as well. What holds is that weights move together, which the other tabs show."
+        "weights, do about as well. How far weights do move together, the other tabs show."
         + (f" The default: {plain(run.results['auto'].why)}." if "auto" in run.results else "")
     )

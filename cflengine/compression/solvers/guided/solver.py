@@ -21,7 +21,9 @@ the last dictionary (:class:`GuidedSolver`): that is what the λ-path and a drag
 
 What was tried and lost: docs/experiments.md.
 
-Worked example: "a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
+Examples
+--------
+"a b a b" at K = 2 and λ = 1, where two pointers to "a b" (K-gram 2) are best (model/problem.py).
 
 >>> from cflengine.compression import storage_costs
 >>> from cflengine.text import index_kgrams
