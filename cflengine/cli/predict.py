@@ -128,7 +128,12 @@ def tag(arguments: argparse.Namespace) -> int:
     from cflengine.text import read_columns, write_columns
 
     began = time.perf_counter()
-    model = ChainCRF.load(arguments.model)
+    try:
+        model = ChainCRF.load(arguments.model)
+    except InputError as error:
+        if "of kind" not in str(error):
+            raise
+        raise InputError(f"{error} It tags no tokens; texts are for cflengine predict.") from error
     say = noted("tag", Path(arguments.input).name)
     sentences = read_columns(arguments.input, encoding=arguments.encoding, say=say)
     tagged, right = tag_columns(model, sentences)

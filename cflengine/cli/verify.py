@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cflengine.cli.terminal import TerminalWatch, is_shown, percent
+from cflengine.engine import InputError
 
 _VERIFY = """\
 Check the results in DIR from its files and the input alone.
@@ -49,6 +50,8 @@ def run(arguments: argparse.Namespace) -> int:
     from cflengine.verify import FalseResult, verify_run
 
     began = time.perf_counter()
+    if Path(arguments.folder).is_file():
+        raise InputError(f"'{arguments.folder}' is a file: name the folder of the run.")
     try:
         with TerminalWatch(sys.stderr, show=is_shown(quiet=arguments.quiet)) as watch:
             findings = verify_run(Path(arguments.folder), arguments.input, watch)

@@ -155,7 +155,9 @@ def test_what_is_no_model_for_texts_is_refused(tmp_path, capsys):
         assert main(["predict", str(matrix), REVIEWS, "--out", target]) == 2
         assert said in capsys.readouterr().err
     assert main(["tag", str(matrix), TAGGED, "--out", out]) == 2
-    assert "not 'chain'" in capsys.readouterr().err
+    assert "not 'chain'. It tags no tokens" in capsys.readouterr().err
+    assert main(["verify", str(tmp_path / "tagger" / "report.json")]) == 2
+    assert "is a file: name the folder of the run" in capsys.readouterr().err
 
 
 def test_tokens_are_tagged_with_and_without_labels(tmp_path, capsys):
