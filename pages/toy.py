@@ -10,7 +10,7 @@ from pages.parts.components.text_view import text_view
 from pages.parts.lab.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
 from pages.parts.shared.asking import wait_for_solver
 from pages.parts.shared.metrics import metric_row
-from pages.parts.shared.words import gap_text, number, plain
+from pages.parts.shared.words import gap_text, many, number, plain
 
 st.title("How it works")
 st.markdown(
@@ -43,7 +43,7 @@ st.markdown(f"Dictionary: {pieces}")
 metric_row(
     [
         ("Dictionary", number(solution.objective - lam * solution.n_pointers)),
-        (f"{solution.n_pointers} pointers × λ", number(lam * solution.n_pointers, 2)),
+        (f"{many(solution.n_pointers, 'pointer')} × λ", number(lam * solution.n_pointers, 2)),
         ("Cost", number(solution.objective, 2)),
         ("Gap, proved", gap_text(max(0.0, solution.gap))),
     ]

@@ -187,6 +187,8 @@ def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
             clean = Corpus.from_texts(texts, f"{stem}, clean", own, min_words=0)
             take_corpus(corpora.remember(clean, source=f"{stem}-clean.csv", options={"text_column": "text"},
                                          tokens=loaded.tokens))  # fmt: skip
+            if st.session_state.get("pending_corpus"):  # Corpus asks whether what runs may be stopped
+                st.switch_page("pages/corpus.py")
             st.rerun()
         st.container(width="content").download_button(
             "Clean corpus (CSV)", made, f"{stem}-clean.csv", "text/csv", on_click="ignore", key="boilerplate_csv",

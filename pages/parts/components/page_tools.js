@@ -4,6 +4,14 @@
 const STARTS = /^[=+\-@\t\r']/; // what a spreadsheet would take for a formula
 const FIELDS = ["x", "y", "z", "text", "customdata"];
 
+const PHONE = "(max-width: 768px)"; // there the menu lies over the page
+
+// A press on a link of the menu closes it where it covers what was asked for.
+function closeMenu({ target }) {
+  if (!target.closest?.("[data-testid=stSidebarNavLink]") || !matchMedia(PHONE).matches) return;
+  document.querySelector("[data-testid=stSidebarCollapseButton] button")?.click();
+}
+
 export default function (component) {
   const { data, parentElement } = component;
   window.cflPageTools ??= watch();
@@ -36,7 +44,12 @@ function watch() {
     setTimeout(look, 250); // charts that move change their nodes sixty times a second
   });
   tools.observer.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["role"] });
-  tools.forgetKeys = followKeys(tools);
+  const forgetKeys = followKeys(tools);
+  document.addEventListener("click", closeMenu);
+  tools.forgetKeys = () => {
+    forgetKeys();
+    document.removeEventListener("click", closeMenu);
+  };
   tools.push = history.pushState;
   history.pushState = onePagePerEntry(tools.push);
   mendRoles();

@@ -58,7 +58,7 @@ _CSS = """
   position: absolute; top: 0; left: 4px; padding: 0 0.4rem; white-space: nowrap; border-radius: 3px;
   color: var(--st-background-color); background: var(--st-primary-color); font-variant-numeric: tabular-nums;
 }
-.cfl-path-cursor.late span { left: auto; right: 4px; }
+.cfl-path-cursor.late span { left: auto; right: 4px; top: 2.6rem; } /* below the button that saves the chart */
 .cfl-path-bar input {
   display: block; height: 1.5rem; margin: 0; accent-color: var(--st-primary-color); cursor: pointer;
 }

@@ -200,7 +200,7 @@ def draw_simulation() -> None:
     st.markdown(
         "Words 0, 1, 2 … are drawn by a beta-binomial law, another one for each class; a word's vector is its number. "
         "How many documents does the test need to find the difference? With two laws of the same mean, the linear "
-        "kernel never does."
+        "kernel finds it no more often than by accident."
     )
     choice = simulation_choice()
     left, right = st.columns([2, 3], gap="medium")

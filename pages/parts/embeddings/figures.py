@@ -237,7 +237,7 @@ def power_figure(frames: Mapping[str, Sequence[Mapping[str, Any]]], axis: str = 
             hovertemplate=("overlap %{x:.0%}" if axis == "overlap" else "%{x} documents") + ": %{y:.0%}<extra></extra>",
         )  # fmt: skip
     figure.add_hline(
-        y=0.05, line={"color": GREY, "dash": "dot"}, annotation_text="5 %: by accident", annotation_position="top left"
+        y=0.05, line={"color": GREY, "dash": "dot"}, annotation_text="5 %: by accident", annotation_position="top right"
     )
     if axis == "overlap":
         figure.update_xaxes(title_text="overlap of the two laws", tickformat=".0%")

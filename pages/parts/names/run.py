@@ -15,7 +15,7 @@ from cflengine import ChainCRF
 from cflengine.engine import sample_file
 from cflengine.loglinear import TaggedFile, warm_up
 from cflengine.text import parse_template
-from pages.parts.names.tagging import Tagger
+from pages.parts.names.tagging import Tagger, columns_asked_for
 from pages.parts.shared.jobs import Job
 
 SAMPLE_FILE = sample_file("tagged.conll")
@@ -67,8 +67,8 @@ class TaggerRun(Tagger):
 
     @property
     def learnt_columns(self) -> int:
-        """How many columns stand beside the word in the file."""
-        return len(self.file.rows[0][0]) - 1
+        """How many columns beside the word its template asks for."""
+        return columns_asked_for(self.model)
 
     @cached_property
     def _usual(self) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:

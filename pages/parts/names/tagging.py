@@ -33,6 +33,11 @@ class Tagger:
         return rows, self.model.predict([rows])[0], self.model.predict_marginals([rows])[0]
 
 
+def columns_asked_for(model: ChainCRF) -> int:
+    """How many columns beside the word a tagger's template asks for."""
+    return parse_template(str(model.template)).n_columns - 1
+
+
 @dataclass
 class SavedTagger(Tagger):
     """A tagger from a file. Of columns beside the word a file tells nothing: they are empty, which no weight is for."""
@@ -49,7 +54,7 @@ class SavedTagger(Tagger):
     @cached_property
     def learnt_columns(self) -> int:
         """How many columns beside the word its template asks for."""
-        return parse_template(str(self.model.template)).n_columns - 1
+        return columns_asked_for(self.model)
 
     def rows_of_tokens(self, tokens: Sequence[str]) -> list[tuple[str, ...]]:
         """A row of cells a token, all empty but the first."""

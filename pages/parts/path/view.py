@@ -7,6 +7,7 @@ along the path; ``path_refine``, the id of the job that solves at the slider's �
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -43,8 +44,8 @@ LISTED, HEIGHT = 20, 330
 
 _COLUMNS = {
     "lam": st.column_config.NumberColumn("λ", format="%.4g"),
-    "objective": st.column_config.NumberColumn("cost", format="%.1f"),
-    "lower_bound": st.column_config.NumberColumn("proved bound", format="%.1f"),
+    "objective": st.column_config.NumberColumn("cost", format="localized"),
+    "lower_bound": st.column_config.NumberColumn("proved bound", format="localized"),
     "gap": st.column_config.NumberColumn("proved gap", format="%.3f %%"),
     "dictionary_size": st.column_config.NumberColumn("K-grams", format="localized"),
     "n_pointers": st.column_config.NumberColumn("pointers", format="localized"),
@@ -87,9 +88,13 @@ def draw_path_controls() -> None:
         run: PathRun = before.so_far
         lams = [point.lam for point in run.points]
         st.button(
-            f"Bring back the path before: {len(lams)} λ from {lams[0]:g} to {lams[-1]:g}, K = {run.max_gram}",
+            f"Bring back the path before: {_lams(lams)}, K = {run.max_gram}",
             key="bring_back", type="tertiary", on_click=bring_back_path, help="This one can be brought back likewise.",
         )  # fmt: skip
+
+
+def _lams(lams: list[float]) -> str:
+    return f"{len(lams)} λ from {lams[0]:g} to {lams[-1]:g}" if len(lams) > 1 else f"λ = {lams[0]:g} alone"
 
 
 def _settings_changed(job: Job) -> bool:
@@ -269,7 +274,10 @@ def _readable(frame: pd.DataFrame) -> pd.DataFrame:
     """The path's table with shares in per cent, for ``_COLUMNS``."""
     shares = [name for name in frame.columns if name.startswith("share_")]
     shown = frame.drop(columns=["reason", *shares])
-    shown["gap"] *= 100
+    # outward: no more is proved
+    shown["objective"] = np.ceil(shown["objective"] * 10) / 10
+    shown["lower_bound"] = np.floor(shown["lower_bound"] * 10) / 10
+    shown["gap"] = np.ceil(shown["gap"] * 1e5) / 1e3
     for name in shares:
         shown[f"{name.removeprefix('share_')} w."] = [f"{100 * share:.1f} %" for share in frame[name]]
     return shown

@@ -52,7 +52,7 @@ TERMS = (
 #: page -> the next one, with what to expect there
 NEXT = {
     "pointers": ("phrases", "Every phrase, and all places where it stands"),
-    "path": ("pointers", "Read a document at this λ"),
+    "path": ("pointers", "Read the documents in their pieces"),
     "phrases": ("compare", "Which groups of documents say what"),
     "compare": ("overtime", "And when they say it"),
     "overtime": ("boilerplate", "What documents repeat from each other"),

@@ -49,9 +49,9 @@ def size_figure(run: SubwordRun) -> go.Figure:
             )  # fmt: skip
     if run.report is not None:
         figure.add_scatter(
-            x=[run.report.entries], y=[run.report.tokens / words], name="yours", mode="markers",
-            marker={"color": GREEN, "symbol": "star", "size": 15},
-            hovertemplate="yours, of %{x:,} entries<br>%{y:.4f} a word<extra></extra>",
+            x=[run.report.entries], y=[run.report.tokens / max(run.report.result.n_running, 1)], name="yours",
+            mode="markers", marker={"color": GREEN, "symbol": "star", "size": 15},
+            hovertemplate="yours, of %{x:,} entries<br>%{y:.4f} a word that it knows<extra></extra>",
         )  # fmt: skip
     figure.update_xaxes(
         title_text="entries of the vocabulary", type="log", tickvals=run.sizes, ticktext=[f"{s:,}" for s in run.sizes]
@@ -223,7 +223,8 @@ def draw_theirs(run: SubwordRun) -> None:
         )
     st.caption(
         f"{plain(report.kind)}, {report.entries:,} entries. {report.n_wasted:,} of its "
-        f"{many(len(report.pieces), 'piece')} save nothing on this corpus; {report.n_absent:,} do not occur in it."
+        f"{many(len(report.pieces), 'piece')} of two units or more save nothing on this corpus; "
+        f"{report.n_absent:,} do not occur in it."
         + (f" {many(report.left_out, 'word')} left out: it does not know them." if report.left_out else "")
     )
     for place, title, frame in zip(

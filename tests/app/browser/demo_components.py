@@ -169,7 +169,7 @@ def show_path() -> None:
         SimpleNamespace(
             lam=lam,
             shares=[1 - 0.09 * k, 0.05 * k, 0.04 * k],
-            result=SimpleNamespace(dictionary_size=3000 + 200 * k * k, gap=0.0002 * (k + 1)),
+            result=SimpleNamespace(dictionary_size=3000 + 200 * k * k, gap=0.0002 * (k + 1), optimal=False),
         )
         for k, lam in enumerate(lams)
     ]
