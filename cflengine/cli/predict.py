@@ -88,6 +88,7 @@ def predict(arguments: argparse.Namespace) -> int:
     from cflengine.engine import frame_csv, replaced
     from cflengine.linear import (
         check_reads_texts,
+        coverage,
         judged,
         load_with_header,
         prediction_frame,
@@ -114,8 +115,9 @@ def predict(arguments: argparse.Namespace) -> int:
         print(f"model        {header['kind']}{learnt}")
         print(f"{many(len(frame), 'document')} in {time.perf_counter() - began:.1f} s")
         line = judged(frame, beside, about)
-        if line:
-            print(line)
+        for one in (line, coverage(frame)):
+            if one:
+                print(one)
         print(f"written to   {out}")
     return 0
 

@@ -14,7 +14,7 @@ from .model import LinearModel
 from .model_comparison import ModelComparison
 from .one_vs_rest import class_signs
 from .persistence import load_model, load_with_header, save_model
-from .predictions import check_reads_texts, judged, prediction_frame, reads_matrix, table_predictions
+from .predictions import check_reads_texts, coverage, judged, prediction_frame, reads_matrix, table_predictions
 from .search import BestModel, GridPoint, GridSearch, paired_test, search_chains
 from .selection import mutual_information
 from .text_features import vectorizer
@@ -38,6 +38,7 @@ __all__ = [
     "check_reads_texts",
     "class_signs",
     "comparison_pipeline",
+    "coverage",
     "judged",
     "largest_weights",
     "load_model",

@@ -8,10 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.words import many
 from cflengine.linear.labels import against_others, as_numbers, as_read, names_of
 from cflengine.linear.matrix_files import feature_batches
+
+_KNOWN = "features known"  # of a frame's attributes: how many of the model's features each text holds
+_FEW_FEATURES = 5
 
 
 def check_reads_texts(model: Any) -> None:
@@ -100,7 +105,36 @@ def prediction_frame(model: Any, texts: Sequence[str], rows: np.ndarray) -> pd.D
     check_reads_texts(model)
     steps = getattr(model, "steps", [("", model)])
     X = model[:-1].transform(list(texts)) if len(steps) > 1 else steps[-1][1].cut(list(texts))
-    return _answers(steps[-1][1], X, np.arange(len(texts)), rows)
+    frame = _answers(steps[-1][1], X, np.arange(len(texts)), rows)
+    frame.attrs[_KNOWN] = X.getnnz(axis=1) if sparse.issparse(X) else None
+    return frame
+
+
+def coverage(frame: pd.DataFrame) -> str:
+    """A sentence on texts that a model can say little of, since they hold few of its features.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        As :func:`prediction_frame` gives it.
+
+    Returns
+    -------
+    str
+        The sentence; "" where there are none, and for models that do not count features.
+    """
+    known = frame.attrs.get(_KNOWN)
+    if known is None or not len(known):
+        return ""
+    none, half = int(np.count_nonzero(known == 0)), int(np.median(known))
+    said = []
+    if none:
+        said.append(
+            f"{none:,} of {many(len(known), 'document')} hold no word or phrase that the model knows: it guesses"
+        )
+    if half and half < _FEW_FEATURES:
+        said.append(f"half of the documents hold at most {half} that it knows")
+    return "; ".join(said)
 
 
 def table_predictions(

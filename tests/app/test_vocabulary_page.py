@@ -49,6 +49,7 @@ def lines(*phrases: str, name: str = "") -> Brought:
         ("a.csv", b"the cat\n'tis true\nsat on\n", ["the cat", "'tis true", "sat on"]),
         ("a.CSV", b"phrase;count\nthe cat;3\non the;2\n", ["the cat", "on the"]),
         ("a.csv", b"count,gram\n3,the cat\n2,on the\n", ["the cat", "on the"]),
+        ("a.csv", b"id,question\n1,the cat\n2,on the\n", ["the cat", "on the"]),
     ],
 )
 def test_what_is_read(name, data, phrases):

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
 
 from cflengine import LogisticClassifier, PLQClassifier
-from cflengine.linear import judged
+from cflengine.linear import coverage, judged, prediction_frame
 from cflengine.linear.labels import Labels, against_others, read_labels, read_sensitive, split_documents
 
 TABLE = pd.DataFrame(
@@ -133,3 +135,14 @@ def test_labels_are_accepted_as_the_file_writes_them():
     assert read_labels(metadata, "name", ["true", "2.50"]).classes == ("2.50", "true")
     with pytest.raises(ValueError, match="no value '7'"):
         read_labels(metadata, "score", ["2.5", "7"])
+
+
+def test_texts_that_a_model_knows_little_of_are_told_of():
+    texts = ["good beer and fine hops here", "bad beer and flat water there"] * 6
+    model = make_pipeline(CountVectorizer(), LogisticClassifier()).fit(texts, ["up", "down"] * 6)
+    rows = np.arange(4)
+    assert coverage(prediction_frame(model, texts[:4], rows)) == ""
+    strange = prediction_frame(model, ["co to jest", "beer", "nie ma", "i good"], rows)
+    assert coverage(strange) == "2 of 4 documents hold no word or phrase that the model knows: it guesses"
+    some = prediction_frame(model, ["beer and", "good beer", "hops here", "and there"], rows)
+    assert coverage(some) == "half of the documents hold at most 2 that it knows"

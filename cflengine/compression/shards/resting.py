@@ -11,17 +11,18 @@ import mmap
 import pickle
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.mapped import disk_errors_said
 from cflengine.engine.output import locked_folder, remove_abandoned
 
 _ALIGNED = 64  # bytes, as vector instructions like it
-_FOLDER = "cflengine-shards-"
+_FOLDER, _ATTEMPTS = "cflengine-shards-", 20
 
 
 @contextmanager
@@ -30,9 +31,29 @@ def shards_folder(scratch: str | None) -> Iterator[Path]:
     next one where the process is killed. Raises InputError where none can be made."""
     with disk_errors_said(scratch):
         remove_abandoned(Path(scratch or tempfile.gettempdir()).glob(f"{_FOLDER}*"))
-        folder = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=scratch)
-    with folder as path, locked_folder(Path(path)):
-        yield Path(path)
+    with ExitStack() as stack:
+        yield _locked_folder_in(scratch, stack)
+
+
+def _locked_folder_in(scratch: str | None, stack: ExitStack) -> Path:
+    """A new folder, held until the stack ends. Between its making and its lock another process may take it for one
+    that was left behind, and remove it: then the next one is made."""
+    failed = 0
+    while True:
+        own = ExitStack()
+        try:
+            with disk_errors_said(scratch):
+                made = tempfile.TemporaryDirectory(prefix=_FOLDER, dir=scratch, ignore_cleanup_errors=True)
+            path = Path(own.enter_context(made))
+            own.enter_context(locked_folder(path))
+        except (InputError, FileNotFoundError):
+            own.close()
+            failed += 1
+            if failed == _ATTEMPTS:
+                raise
+        else:
+            stack.push(own)
+            return path
 
 
 class Resting:

@@ -16,9 +16,10 @@ import hashlib
 import io
 import math
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,8 @@ class Check:
 
 
 def read_phrases(brought: Brought) -> list[str]:
-    """The different phrases, in order: lines, or the cells of a CSV's column that is called so, else of its first.
+    """The different phrases, in order: lines, or the cells of a CSV's column that is called so, else of its first one
+    with letters.
 
     Cells that ``cflengine.compression.export`` defused are restored. Raises CorpusError, one sentence, for what is too
     large, no text, or without a phrase.
@@ -128,11 +130,22 @@ def _phrase_column(text: str, name: str) -> Iterator[str]:
     with long_fields():
         table = DelimitedTable(iter(io.StringIO(text, newline="")), "csv", name)
         named = [column for column in table.columns if table.has_header and column.strip().lower() in HEADINGS]
-        chosen = (named or table.columns)[0]
-        if table.has_header and not named:
+        records = table.records()
+        head = list(islice(records, 50))
+        chosen = named[0] if named else _wordy(table.columns, head)
+        if table.has_header and len(table.columns) == 1 and not named:
             yield _restored(chosen)  # a list without a heading
-        for record in table.records():
+        for record in chain(head, records):
             yield _restored(record.get(chosen) or "")
+
+
+def _wordy(columns: Sequence[str], head: Sequence[Mapping[str, Any]]) -> str:
+    """The first column most of whose first cells hold a letter, else the first: not that of numbers."""
+
+    def letters(column: str) -> int:
+        return sum(any(map(str.isalpha, record.get(column) or "")) for record in head)
+
+    return next((column for column in columns if 2 * letters(column) > len(head)), columns[0])
 
 
 def _restored(cell: str) -> str:

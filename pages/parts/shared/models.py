@@ -13,7 +13,7 @@ import streamlit as st
 
 from cflengine import ChainCRF, save_model
 from cflengine.engine import frame_csv
-from cflengine.linear import check_reads_texts, judged, load_with_header, prediction_frame
+from cflengine.linear import check_reads_texts, coverage, judged, load_with_header, prediction_frame
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import metric_row, table_height
@@ -89,6 +89,8 @@ def draw_applied(model: Any, header: Mapping[str, Any], loaded: LoadedCorpus, *,
     st.markdown(
         f"**{many(len(frame), 'document')}** of {plain(loaded.corpus.name)}" + (f": {plain(line)}" if line else "")
     )
+    if little := coverage(frame):
+        st.warning(f"{little[0].upper()}{little[1:]}.")
     texts = [text[:300] for text in loaded.corpus.texts[:_SHOWN]]
     shown = pd.concat([frame.drop(columns="row").head(_SHOWN), pd.Series(texts, name="text")], axis=1)
     st.dataframe(

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import errno
 import gc
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +16,9 @@ from hypothesis import strategies as st
 
 from cflengine.compression.shards import resting
 from cflengine.compression.shards.resting import Resting
+from cflengine.engine import output
 from cflengine.engine.checks import InputError
+from cflengine.engine.output import LOCK, locked_folder
 
 
 class Thing:
@@ -112,3 +118,40 @@ def test_arrays_outlive_their_turn(tmp_path):
     rest.put(rest.get())
     gc.collect()
     np.testing.assert_array_equal(kept[:3], [0, 1, 2])
+
+
+def test_a_folder_that_another_process_takes_for_one_left_behind_is_made_again(monkeypatch, tmp_path):
+    """Which happens where workers begin at once: between a folder's making and its lock another one may clear it."""
+    made, mkdir = [], resting.tempfile.TemporaryDirectory
+
+    def cleared(**how):
+        folder = mkdir(**how)
+        made.append(Path(folder.name))
+        if len(made) == 1:
+            (made[0] / LOCK).touch()
+            held.enter_context(locked_folder(made[0]))  # by the one that clears
+        if len(made) == 2:
+            shutil.rmtree(folder.name)
+        return folder
+
+    monkeypatch.setattr(resting.tempfile, "TemporaryDirectory", cleared)
+    with ExitStack() as held, resting.shards_folder(str(tmp_path)) as path:
+        assert path == made[-1] and len(made) >= 2 and path.is_dir()
+        assert not output._try_lock(held.enter_context(open(path / LOCK, "r+b")))
+    assert not list(tmp_path.glob("*"))
+    monkeypatch.setattr(resting, "locked_folder", lambda path: locked_folder(held_before))
+    with ExitStack() as held:
+        held.enter_context(locked_folder(held_before := tmp_path / "held"))
+        with pytest.raises(InputError, match="another run is writing"), resting.shards_folder(str(tmp_path)):
+            pass
+
+
+def test_many_may_begin_at_once(tmp_path):
+    def begin(_: int) -> str:
+        with resting.shards_folder(str(tmp_path)) as path:
+            (path / "shard").write_bytes(b"x")
+            return path.name
+
+    with ThreadPoolExecutor(16) as pool:
+        assert len(set(pool.map(begin, range(300)))) == 300
+    assert not list(tmp_path.iterdir())
