@@ -258,6 +258,8 @@ def solve_to_the_end(page) -> None:
     slider.wait_for()
     see_it_rest(page)  # keys pressed while the page was being drawn were lost once
     slider.press("Home")
+    page.wait_for_url(re.compile(r"[?&]k=1\b"))
+    see_it_rest(page)
     slider.press("ArrowRight")
     page.wait_for_url(re.compile(r"[?&]k=2\b"))
     page.get_by_text(re.compile("^Solver: ")).click()
