@@ -25,6 +25,7 @@ from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.path_file import read_lambda_path, write_lambda_path
 from cflengine.compression.solvers.lambda_path import CompressionPath
 from cflengine.engine.checks import InputError
+from cflengine.engine.files import NPZ_DAMAGE
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.results import versions
 from cflengine.linear.feature_files import arrow_column
@@ -132,7 +133,7 @@ def is_project(path: Path) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return {_HEADER, _CORPUS} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+    except (OSError, *NPZ_DAMAGE):
         return False
 
 

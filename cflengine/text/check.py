@@ -35,6 +35,7 @@ _FROM_EACH = 1000  # characters at least, for the language
 _MOST_LETTERS = 0.6  # of which one script has to be for a language to be named
 _LANGUAGES_OF, _OF_ONE, _FEWEST_IN_IT = 200, 150, 5  # documents, letters of one at least, documents in another one
 _NO_ANSWER = frozenset({"NA", "N/A", "n/a", "N.A.", "n.a.", "k.A.", "k. A.", "NULL", "null", "NaN", "nan"})
+_MARK_TOKENS = max(map(len, _NO_ANSWER))  # at most, even of characters
 _FEWEST_CHARS = 200
 _LETTERS, _BLANKS = 0.6, 0.02  # of the characters of a text, at least; encoded lines are of 60 or 76
 _MOST_LABELS = 50
@@ -121,7 +122,8 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
     roles = tuple(role_of(str(name), corpus.metadata[name]) for name in corpus.metadata.columns)
     scripts, language = scripts_of(corpus.texts), language_of(corpus.texts)
     html, first = html_in(corpus.texts)
-    marks = np.flatnonzero([text.strip() in _NO_ANSWER for text in corpus.texts])
+    short = np.flatnonzero(sizes <= _MARK_TOKENS)  # texts may lie on disk: no further pass over all of them
+    marks = np.array([d for d in short.tolist() if corpus.texts[d].strip() in _NO_ANSWER], dtype=np.int64)
     return CorpusCheck(
         scripts=scripts, language=language, repeated=repeated, nearly=nearly, no_text=no_text(corpus.texts),
         html=np.array(html, dtype=np.int64), first_html=first, lengths=middle, roles=roles, no_answer=marks,
