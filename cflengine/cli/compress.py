@@ -30,7 +30,7 @@ from cflengine.engine import ClusterLostError, InputError, locked_folder, many, 
 _COMPRESS = """\
 Compress a corpus and write its features.
 
-INPUT is a CSV, TSV, JSONL, Parquet or TXT file (each also .gz), a ZIP or folder of .txt files, or a word:
+INPUT is a CSV, TSV, JSONL, Parquet, Excel or TXT file (each also .gz), a ZIP or folder of .txt files, or a word:
 sample (reviews written for this project), 20newsgroups (fetched by scikit-learn). A document is a row, a line (TXT) or
 a file.
 

@@ -20,6 +20,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from itertools import islice
 from math import isnan
 
@@ -322,9 +323,9 @@ class Intake:
             value = value.item()
         if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and isnan(value)):
             return None
-        if isinstance(value, bool | int | float):
+        if isinstance(value, bool | int | float | date):
             self._n_converted += 1
-            return json.dumps(value)
+            return str(value) if isinstance(value, date) else json.dumps(value)
         kind = {"list": "a list", "dict": "a mapping", "bytes": "bytes"}.get(type(value).__name__)
         raise CorpusError(
             f"Record {self.n_records + 1} has {kind or type(value).__name__} where text is expected; "
@@ -361,7 +362,7 @@ class Intake:
             )
         notes = list(warnings)
         if self._n_converted:
-            notes.append(f"{self._n_converted} records hold a number or truth value, not text; it was spelled out.")
+            notes.append(f"{self._n_converted} records hold a number, date or truth value: it was spelled out.")
         if self._n_repaired:
             notes.append(f"{self._n_repaired} half characters (lone surrogates) were replaced by U+FFFD.")
         if self._n_stripped:

@@ -43,6 +43,7 @@ def zip_bytes(members, edit=None) -> bytes:
 
 
 XLSX = zip_bytes({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"})
+DOCX = zip_bytes({"[Content_Types].xml": b"<x/>", "word/document.xml": b"<x/>"})
 BAD_BYTES = {
     "empty.csv": (b"", "'empty.csv' is empty"),
     "empty.txt.gz": (gzip.compress(b""), "'empty.txt.gz' is empty"),
@@ -62,8 +63,10 @@ BAD_BYTES = {
     "half.txt": (b"\xff\xfea\0b", "not valid utf-16"),
     "picture.csv": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "NUL bytes"),
     "paper.txt": (b"%PDF-1.7 ...", "is a PDF document"),
-    "book.csv": (XLSX, "is an Office document"),
-    "book.xlsx": (XLSX, "is an Office document"),
+    "book.csv": (XLSX, "taken for CSV, but its content is XLSX"),
+    "book.xlsx": (XLSX, "not a readable Excel workbook"),
+    "letter.docx": (DOCX, "is an Office document"),
+    "letter.xlsx": (DOCX, "is an Office document"),
     "table.csv": (parquet_bytes({"text": ["a"]}), "its content is PARQUET"),
     "table.parquet": (b"id,text\n1,a\n", "taken for PARQUET, but its content is not"),
     "pack.zip": (b"id,text\n1,a\n", "taken for ZIP, but its content is not"),

@@ -117,7 +117,7 @@ class DelimitedTable:
         sample = _sample(head, self._dialect)
         if not sample:
             raise EmptyCorpusError(f"'{name}' is empty; give a file with a header and at least one record.")
-        self.has_header = not _looks_like_data(sample)
+        self.has_header = not looks_like_data(sample)
         self._width = len(sample[0])
         cells = sample[0] if self.has_header else [""] * self._width
         self.columns = unique_names(cells)
@@ -281,7 +281,8 @@ def _reads_strictly(head: list[str], complete: bool, dialect: dict[str, Any]) ->
     return True
 
 
-def _looks_like_data(sample: list[list[str]]) -> bool:
+def looks_like_data(sample: list[list[str]]) -> bool:
+    """Whether the first record is no header, by the rule above."""
     first, below = sample[0], [row for row in sample[1:] if row != sample[0]]
     if any(is_text_name(cell) for cell in first):
         return False

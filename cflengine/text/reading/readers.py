@@ -1,4 +1,4 @@
-"""Read documents from what people have: CSV, TSV, JSONL, JSON, Parquet, TXT, gzipped or not, a ZIP, a folder.
+"""Read documents from what people have: CSV, TSV, JSONL, JSON, Parquet, Excel, TXT, gzipped or not, a ZIP, a folder.
 
 One pass in bounded memory; a second one only where the bytes turn out not to be UTF-8. Whatever is wrong with
 a source is one :class:`CorpusError` of one sentence, and whatever is left out of it or repaired is counted in
@@ -33,6 +33,7 @@ from cflengine.text.reading.delimited import DelimitedTable, long_fields
 from cflengine.text.reading.encodings import Decoding, detect, initial_decoding
 from cflengine.text.reading.sources import MAX_BYTES, Blob, as_blob, confirmed_format, stated_format
 from cflengine.text.reading.tables import FilesTable, JsonTable, LinesTable, ParquetTable, Table
+from cflengine.text.reading.workbooks import WorkbookTable
 
 Source = str | os.PathLike | bytes | BinaryIO
 
@@ -80,7 +81,7 @@ def preview_corpus(
     n_rows : int, default: 50
         Records to return.
     format : str or None, default: None
-        csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+        csv, tsv, jsonl, parquet, xlsx, txt or zip, against the name's ending.
     documents : {'line', 'paragraph'}, default: 'line'
         What a document is in a TXT file, a line or a paragraph between blank lines.
     encoding : str or None, default: None
@@ -145,7 +146,7 @@ def read_corpus(
     text_column : str or None, default: None
         The column that holds the documents; found by the rules of :mod:`columns` if None.
     format : str or None, default: None
-        csv, tsv, jsonl, parquet, txt or zip, against the name's ending.
+        csv, tsv, jsonl, parquet, xlsx, txt or zip, against the name's ending.
     documents : {'line', 'paragraph'}, default: 'line'
         What a document is in a TXT file, a line or a paragraph between blank lines.
     min_words : int, default: 1
@@ -267,6 +268,10 @@ def _table(content: Blob | FileSet, kind: str, decoding: Decoding, documents: st
         with content.seekable() as file:
             yield ParquetTable(file, content.name, content.max_bytes)
         return
+    if kind == "xlsx":
+        with content.seekable() as file:
+            yield WorkbookTable(file, content.name, content.max_bytes)
+        return
     with content.open(refuse_nul=decoding.one_byte_units) as stream:
         if kind == "txt":
             yield LinesTable(decoding.lines(stream, newline=""), documents)
@@ -309,7 +314,7 @@ def _text_column(table: Table, sample: list[dict[str, Any]], wanted: str | None,
 
 def _encoding(table: Table, decoding: Decoding) -> tuple[str | None, str]:
     """The encoding to report, and what to say about it."""
-    if isinstance(table, ParquetTable):
+    if isinstance(table, ParquetTable | WorkbookTable):
         return None, ""
     if not isinstance(table, FilesTable):
         return decoding.encoding, decoding.note

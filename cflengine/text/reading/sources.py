@@ -36,20 +36,22 @@ FORMATS = {
     "json": "jsonl",
     "parquet": "parquet",
     "pq": "parquet",
+    "xlsx": "xlsx",
+    "xlsm": "xlsx",
     "txt": "txt",
     "text": "txt",
     "md": "txt",
     "zip": "zip",
 }
-TABLE_FORMATS = frozenset({"csv", "tsv", "jsonl", "parquet"})
-READABLE = "CSV, TSV, JSONL, JSON, Parquet, TXT, any of them gzipped, or a ZIP or folder of TXT files"
+TABLE_FORMATS = frozenset({"csv", "tsv", "jsonl", "parquet", "xlsx"})
+READABLE = "CSV, TSV, JSONL, JSON, Parquet, Excel (.xlsx), TXT, any of them gzipped, or a ZIP or folder of TXT files"
 
 _SIGNATURES = (
     (b"PAR1", "parquet"),
     (b"PK\x03\x04", "zip"),
     (b"PK\x05\x06", "zip"),
     (b"%PDF", "a PDF document"),
-    (b"\xd0\xcf\x11\xe0", "an old Office document"),
+    (b"\xd0\xcf\x11\xe0", "an Office document of an old kind, or one with a password"),
     (b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
     (b"Rar!", "a RAR archive"),
     (b"\xfd7zXZ", "an xz archive"),
@@ -260,8 +262,8 @@ def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
     found = next((kind for magic, kind in _SIGNATURES if head.startswith(magic)), None)
     if found is None and head[257:262] == b"ustar":
         found = "a tar archive"
-    if found == "zip" and (b"[Content_Types].xml" in head or b"mimetypeapplication/vnd" in head):
-        found = "an Office document"
+    if found == "zip":
+        found = _kind_of_zip(blob, stated)
     if found and found not in TABLE_FORMATS | {"zip"}:
         raise CorpusError(f"'{blob.name}' is {found}, which cannot be read; save it as one of: {READABLE}.")
     if found:
@@ -270,11 +272,23 @@ def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
                 f"'{blob.name}' is taken for {stated.upper()}, but its content is {found.upper()}; rename it."
             )
         return found
-    if stated in ("parquet", "zip"):
+    if stated in ("parquet", "xlsx", "zip"):
         raise CorpusError(
             f"'{blob.name}' is taken for {stated.upper()}, but its content is not; rename it or get it again."
         )
     return _text_format(blob.name, head, stated)
+
+
+def _kind_of_zip(blob: Blob, stated: str | None) -> str:
+    """What a ZIP is, by the names of its parts, which Office documents have, too; where it is damaged, by its own."""
+    try:
+        with blob.seekable() as file, zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+    except (*_DAMAGE, NotImplementedError):
+        return "xlsx" if stated == "xlsx" else "zip"
+    if "xl/workbook.xml" in names:
+        return "xlsx"
+    return "an Office document" if "[Content_Types].xml" in names or names[:1] == ["mimetype"] else "zip"
 
 
 def _text_format(name: str, head: bytes, stated: str | None) -> str:

@@ -26,7 +26,7 @@ ENCODINGS = (
     "utf-8", "utf-16", "cp1252", "latin-1", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256",
     "big5", "gb18030", "shift_jis", "euc_jp", "euc_kr",
 )  # fmt: skip
-FORMATS = "CSV, TSV, JSONL, Parquet or TXT (each also .gz), a ZIP of .txt files, or a project file"
+FORMATS = "CSV, TSV, JSONL, Parquet, Excel or TXT (each also .gz), a ZIP of .txt files, or a project file"
 
 
 def draw_source() -> None:
@@ -204,7 +204,7 @@ def _mapping(file: dict[str, Any]) -> None:
     now = current_corpus()
     before = now.options if file["source"] == now.source else {}
     options: dict[str, Any] = {"documents": "paragraph" if by_paragraph else "line"}
-    if ".parquet" not in name.lower():
+    if not any(kind in name.lower() for kind in (".parquet", ".xlsx", ".xlsm")):
         chosen = before.get("encoding") or ""
         known = list(dict.fromkeys(["", *ENCODINGS, chosen or "utf-8"]))
         found = f"as it was found ({now.corpus.report.encoding or 'UTF-8'})" if before else "as it is found"

@@ -1,0 +1,209 @@
+"""Excel workbooks: what their sheets hold becomes the same records as a CSV file of it."""
+
+import datetime
+import io
+import zipfile
+
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cflengine.cli import main
+from cflengine.engine import Stopped, Watch
+from cflengine.text import CorpusError, EmptyCorpusError, preview_corpus, read_corpus, reading_watched
+
+NAMES = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+SHARED = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+HEADER = ["id", "answer", "score"]
+ROWS = [HEADER, [1, "tea with milk", 4.5], [2, "coffee, black", None], [3, "water, no ice", 2]]
+
+
+def workbook(*sheets, state=None) -> bytes:
+    """A workbook of sheets, each (name, rows); state: of the sheets by name, visible where it is not said."""
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for name, rows in sheets:
+        sheet = book.create_sheet(name)
+        sheet.sheet_state = (state or {}).get(name, "visible")
+        for row in rows:
+            sheet.append(row)
+    out = io.BytesIO()
+    book.save(out)
+    return out.getvalue()
+
+
+def with_sheet(xml: str, strings: str = "") -> bytes:
+    """A workbook whose sheet is this XML, with these shared strings."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook(("a", ROWS)))) as old, zipfile.ZipFile(out, "w", 8) as new:
+        for name in old.namelist():
+            data = old.read(name).decode()
+            if name == "xl/worksheets/sheet1.xml":
+                data = xml
+            if name == "[Content_Types].xml" and strings:
+                part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{SHARED}"/>'
+                data = data.replace("</Types>", part + "</Types>")
+            new.writestr(name, data)
+        if strings:
+            new.writestr("xl/sharedStrings.xml", f'<?xml version="1.0"?><sst {NAMES}>{strings}</sst>')
+    return out.getvalue()
+
+
+def sheet_xml(rows: str) -> str:
+    return f'<?xml version="1.0"?><worksheet {NAMES}><sheetData>{rows}</sheetData></worksheet>'
+
+
+def inline(cell: str, text: str) -> str:
+    return f'<c r="{cell}" t="inlineStr"><is><t>{text}</t></is></c>'
+
+
+def test_a_sheet_is_read_like_the_csv_of_it():
+    found = read_corpus(workbook(("answers", ROWS)), name="answers.xlsx")
+    csv = read_corpus(pd.DataFrame(ROWS[1:], columns=HEADER).to_csv(index=False).encode(), name="answers.csv")
+    assert found.texts == csv.texts == ["tea with milk", "coffee, black", "water, no ice"]
+    pd.testing.assert_frame_equal(found.metadata, csv.metadata)
+    assert found.report.format == "xlsx" and found.report.encoding is None and not found.report.warnings
+    assert preview_corpus(workbook(("answers", ROWS)), name="answers.xlsx").suggested_text_column == "answer"
+
+
+def test_values_keep_their_types():
+    rows = [
+        ["answer", "day", "moment", "well", "n", "share", "code"],
+        ["tea", datetime.date(2024, 1, 3), datetime.time(9, 30), True, 1, 0.5, "007"],
+        ["milk", datetime.date(2024, 2, 3), datetime.time(10), False, None, 2, "008"],
+    ]
+    metadata = read_corpus(workbook(("a", rows)), name="a.xlsx", text_column="answer").metadata
+    assert metadata["day"].tolist() == [pd.Timestamp(2024, 1, 3), pd.Timestamp(2024, 2, 3)]
+    assert metadata["moment"].tolist() == ["09:30:00", "10:00:00"]
+    assert metadata["well"].dtype == bool and metadata["share"].tolist() == [0.5, 2.0]
+    assert metadata["n"].dtype == "Int64" and metadata["code"].tolist() == ["007", "008"]
+
+
+def test_answers_that_are_numbers_or_dates_are_spelled_out():
+    rows = [["answer"], ["every day"], [12], [datetime.datetime(2024, 5, 12)], [True]]
+    corpus = read_corpus(workbook(("a", rows)), name="a.xlsx", text_column="answer")
+    assert corpus.texts == ["every day", "12", "2024-05-12 00:00:00", "true"]
+    assert "3 records hold a number, date or truth value" in corpus.report.warnings[0]
+
+
+def test_errors_formulas_without_a_value_and_blanks_are_missing():
+    rows = [HEADER, [1, "#N/A", 1], [2, "=A1+1", 2], [3, "   ", 3], [4, "words", "#DIV/0!"]]
+    corpus = read_corpus(workbook(("a", rows)), name="a.xlsx", text_column="answer")
+    assert corpus.texts == ["words"] and corpus.report.n_missing == 3
+    assert corpus.metadata["score"].isna().all()
+
+
+def test_characters_that_xml_cannot_hold_are_brought_back():
+    xml = sheet_xml(
+        f'<row r="1">{inline("A1", "text")}</row><row r="2">{inline("A2", "a_x000D_b _x005F_x0041_")}</row>'
+    )
+    assert read_corpus(with_sheet(xml), name="a.xlsx").texts == ["a\rb _x0041_"]
+
+
+def test_titles_blank_rows_and_cells_beside_the_table_are_left_out():
+    rows = [["Survey of 2024"], [], *ROWS, [], [4, "juice at noon", 1]]
+    corpus = read_corpus(workbook(("a", rows)), name="a.xlsx")
+    assert corpus.texts[-1] == "juice at noon" and corpus.report.n_records == 4
+    assert "'Survey of 2024', which was left out" in corpus.report.warnings[0]
+    many = [*ROWS, *([5, f"cup {i} of tea", 1] for i in range(300)), [6, "the last", 1, "an aside"]]
+    corpus = read_corpus(workbook(("a", many)), name="a.xlsx")
+    assert "1 records have cells to the right of the table" in corpus.report.warnings[0]
+    assert corpus.texts[-1] == "the last" and list(corpus.metadata) == ["id", "score"]
+
+
+def test_a_sheet_without_header_has_numbered_columns():
+    corpus = read_corpus(workbook(("a", ROWS[1:])), name="a.xlsx")
+    assert len(corpus) == 3 and corpus.report.text_column == "column_2"
+    assert "not like a header" in corpus.report.warnings[0]
+
+
+def test_the_first_visible_sheet_with_records_is_read_and_the_others_are_named():
+    sheets = ("cover", [["All answers"]]), ("secret", ROWS[:2]), ("answers", ROWS), ("more", ROWS)
+    corpus = read_corpus(workbook(*sheets, state={"secret": "hidden"}), name="a.xlsx")
+    assert len(corpus) == 3
+    assert corpus.report.warnings == ("The sheet 'answers' was read; for 'more', move that one to the front.",)
+
+
+BAD = {
+    "no cells": (workbook(("a", [])), "is empty; give a workbook"),
+    "a header alone": (workbook(("a", [HEADER])), r"no records below its header \('id', 'answer', 'score'\)"),
+    "cut off": (workbook(("a", ROWS))[:-200], "not a readable Excel workbook"),
+    "not XML": (with_sheet("<worksheet"), "not a readable Excel workbook"),
+    "no workbook": (with_sheet(sheet_xml(""))[:60], "not a readable Excel workbook"),
+    "a row far away": (
+        with_sheet(sheet_xml(f'<row r="999999999">{inline("A999999999", "x y")}</row>')), "more than 1,048,576 rows",
+    ),
+    "too many columns": (workbook(("a", [["x"] * 1001, ["words"] * 1001])), "more than 1,000 columns"),
+    "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(600), "an Office document of an old kind, or one with a password"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_what_cannot_be_read_is_one_sentence(what):
+    data, message = BAD[what]
+    with pytest.raises(CorpusError, match=message) as caught:
+        read_corpus(data, name="a.xlsx")
+    assert "\n" not in str(caught.value) and str(caught.value).endswith(".")
+
+
+def test_sizes_are_bounded_before_and_while_cells_are_read():
+    large = workbook(("a", [["text"], *([f"{i} words " * 500] for i in range(40))]))
+    with pytest.raises(CorpusError, match=r"holds more than 97\.7 KB"):
+        read_corpus(large, name="a.xlsx", max_bytes=100_000)
+    cells = "".join(f'<row r="{i}"><c r="A{i}" t="s"><v>{i > 1:d}</v></c></row>' for i in range(1, 202))
+    repeated = with_sheet(sheet_xml(cells), f"<si><t>text</t></si><si><t>{'the same words ' * 2000}</t></si>")
+    with pytest.raises(CorpusError, match="holds more than"):  # its XML is small, what it says is not
+        read_corpus(repeated, name="a.xlsx", max_bytes=1 << 20)
+    assert len(read_corpus(repeated, name="a.xlsx")) == 200
+
+
+def test_entities_are_not_expanded_without_bound():
+    lines = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10 if i else "word " * 100}">' for i in range(9))
+    bomb = sheet_xml(f'<row r="1">{inline("A1", "&e8;")}</row>').replace("?>", f"?><!DOCTYPE a [{lines}]>", 1)
+    with pytest.raises(CorpusError, match="not a readable Excel workbook"):
+        read_corpus(with_sheet(bomb), name="a.xlsx")
+
+
+def test_in_a_zip_and_gzipped_and_by_its_content_alone(tmp_path):
+    data = workbook(("a", ROWS))
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("survey/answers.xlsx", data)
+    assert len(read_corpus(packed.getvalue(), name="survey.zip")) == 3
+    assert len(read_corpus(data, name="download")) == 3
+    with pytest.raises(CorpusError, match="taken for CSV, but its content is XLSX"):
+        read_corpus(data, name="answers.csv")
+
+
+def test_reading_can_be_stopped():
+    with pytest.raises(Stopped), reading_watched(Watch(lambda: False)):
+        read_corpus(workbook(("a", ROWS)), name="a.xlsx")
+
+
+def test_the_command_takes_one(tmp_path):
+    file = tmp_path / "answers.xlsx"
+    file.write_bytes(workbook(("a", ROWS)))
+    assert main(["compress", str(file), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    assert main(["verify", str(tmp_path / "run")]) == 0
+
+
+_WORDS = st.text(
+    st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="￾￿"), min_size=1, max_size=30
+).filter(lambda text: text.strip() and not text.startswith("=") and "_x" not in text)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(_WORDS, st.integers(-(10**9), 10**9)), min_size=1, max_size=6))
+def test_what_was_written_is_read(rows):
+    data = workbook(("a", [["text", "n"], *(list(row) for row in rows)]))
+    corpus = read_corpus(data, name="a.xlsx", min_words=0, text_column="text")
+    wanted = [text for text, _ in rows if text not in ("#N/A", "#REF!")]
+    assert corpus.texts == wanted
+    assert corpus.metadata["n"].tolist() == [n for _, n in rows]
+
+
+def test_empty_is_an_error_of_its_own():
+    with pytest.raises(EmptyCorpusError):
+        read_corpus(workbook(("a", [])), name="a.xlsx")
