@@ -9,7 +9,7 @@ import streamlit as st
 from cflengine.compression import CompressionPath
 from cflengine.linear import WEIGHTINGS
 from pages.parts.export.counting import counted, draw_counting
-from pages.parts.export.files import draw_files, draw_shape, preview_table, stem_of
+from pages.parts.export.files import draw_files, draw_shape, preview_caption, preview_table, stem_of
 from pages.parts.export.project import draw_project
 from pages.parts.export.report import report_html
 from pages.parts.export.snippets import command_line, python_lines, r_lines, sklearn_lines
@@ -81,9 +81,9 @@ shape = draw_shape(loaded.corpus, features)
 st.dataframe(
     preview_table(model, features, loaded.corpus, shape, spelt_dictionary(found, loaded)["telling"].to_numpy()),
     height=330,
-    alt="The first documents by the features that most of them have",
+    alt="The beginning of the table of features",
 )
-st.caption("The first 50 documents by the 30 phrases that most of them use; the downloads hold everything.")
+st.caption(preview_caption(features, shape))
 draw_files(model, features, chosen.weighting, loaded, shape)
 
 st.header("Do it again, or go on elsewhere")

@@ -7,8 +7,9 @@ through_router()
 import streamlit as st
 
 from pages.parts.components.text_view import text_view
-from pages.parts.lab.toy import FIGURE_1, MAX_CHARACTERS, figure_table, solve_toy, toy_view
+from pages.parts.lab.toy import FIGURE_1, LONGEST, MAX_CHARACTERS, figure_table, solve_toy, toy_view
 from pages.parts.shared.asking import wait_for_solver
+from pages.parts.shared.controls import LESS_IS_OPEN
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import gap_text, many, number, plain
 
@@ -27,8 +28,9 @@ st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
 st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
 
 st.header("Try your own")
-text = st.text_input("A short text", FIGURE_1, max_chars=MAX_CHARACTERS, key="toy_text")
-lam = st.slider("λ", 0.0, 10.0, 1.0, 0.25, key="toy_lam")
+kept = st.session_state.setdefault("toy", {"text": FIGURE_1, "lam": 1.0})  # widgets forget on other pages
+text = kept["text"] = st.text_input("A short text", kept["text"], max_chars=MAX_CHARACTERS, key="toy_text")
+lam = kept["lam"] = st.slider("λ", 0.0, 10.0, kept["lam"], 0.25, key="toy_lam")
 if not text.strip():
     st.info("Type a few letters.")
     st.stop()
@@ -38,13 +40,15 @@ except TimeoutError:
     wait_for_solver()
 documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
-pieces = " · ".join(f"**{plain(piece)}**" if piece.strip() else "␣" * len(piece) for piece in solution.dictionary)
+pieces = " · ".join(f"**{plain(piece.replace(' ', '␣'))}**" for piece in solution.dictionary)
 st.markdown(f"Dictionary: {pieces}")
 metric_row(
     [
         ("Dictionary", number(solution.objective - lam * solution.n_pointers)),
         (f"{many(solution.n_pointers, 'pointer')} × λ", number(lam * solution.n_pointers, 2)),
         ("Cost", number(solution.objective, 2)),
-        ("Gap, proved", gap_text(max(0.0, solution.gap))),
+        ("Gap, proved", "optimal", LESS_IS_OPEN) if solution.optimal else ("Gap, proved", gap_text(solution.gap)),
     ]
 )
+if len(text) > LONGEST:
+    st.caption(f"Pieces have up to {LONGEST} letters here: what is proved holds for dictionaries of these.")

@@ -1,7 +1,9 @@
-"""A λ-path in a file that holds data alone: pointers and prices of every λ, checked against the corpus when it is read.
+"""A λ-path in a file that holds data alone: pointers, prices and branching trees of every λ, checked against the corpus
+when it is read.
 
-Prices are kept in steps of a 65,535th of the largest, rounded down; whatever is read, bound and gap are computed anew
-from it and the corpus (certificate.py, plain numpy), so a file proves what it says or is refused.
+Prices are kept in steps of a 65,535th of the largest, rounded down, those of trees as they are; whatever is read, bound
+and gap are computed anew from it and the corpus (certificate.py, lifting.py: plain numpy), so a file proves what it
+says or is refused.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from typing import IO, Any
 
 import numpy as np
 
+from cflengine.compression.model.branching import Branching, from_arrays, to_arrays
 from cflengine.compression.model.certificate import certify
 from cflengine.compression.model.corpus import PreparedCorpus
+from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import check_lam
 from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, pointers_by_length
@@ -22,6 +26,7 @@ from cflengine.linear.saving import ModelFileError, file_name, read_model, requi
 
 KIND = "compression path"
 _STEPS = 65_535
+_TREES = "trees_"  # of the names of arrays, then the number of the λ
 
 
 def write_lambda_path(
@@ -55,6 +60,8 @@ def write_lambda_path(
         "cover": np.stack(cover) if cover else np.zeros((0, n), np.uint8),
         "prices": np.stack(prices) if prices else np.zeros((0, n), np.uint16),
     }
+    for k, point in enumerate(points):
+        arrays |= {f"{_TREES}{k}_{name}": array for name, array in to_arrays(point.result.branchings).items()}
     write_model(path, KIND, header, arrays)
 
 
@@ -94,20 +101,21 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
         require(isinstance(numbers, list) and len(numbers) == len(lams), name)
         require(all(is_number(value) and 0 <= value < np.inf for value in numbers), name)
     require(len(set(lams)) == len(lams) and bool((cover >> corpus.index.max_gram == 0).all()), name)
-    steps = [top / _STEPS for top in header["highest"]]
-    return CompressionPath(
-        _point(corpus, check_lam(lam), cover[k], (prices[k] * steps[k]).astype(np.float32), header["seconds"][k], name)
-        for k, lam in enumerate(lams)
-    )
+    points = []
+    for k, lam in enumerate(lams):
+        alpha, seconds = (prices[k] * (header["highest"][k] / _STEPS)).astype(np.float32), header["seconds"][k]
+        try:
+            trees = _trees(arrays, k)
+            points.append(certified_point(corpus, check_lam(lam), cover[k], alpha, seconds, branchings=trees))
+        except (ValueError, IndexError) as error:
+            raise ModelFileError(f"'{name}' is damaged: {error}") from error
+    return CompressionPath(points)
 
 
-def _point(
-    corpus: PreparedCorpus, lam: float, cover: np.ndarray, alpha: np.ndarray, seconds: float, name: str
-) -> PathPoint:
-    try:
-        return certified_point(corpus, lam, cover, alpha, seconds)
-    except ValueError as error:
-        raise ModelFileError(f"'{name}' is damaged: {error}") from error
+def _trees(arrays: dict[str, np.ndarray], k: int) -> tuple[Branching, ...]:
+    """The branchings of the k-th λ. Raises ValueError where they are not whole."""
+    start = f"{_TREES}{k}_"
+    return from_arrays({name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)})
 
 
 def certified_point(
@@ -117,8 +125,9 @@ def certified_point(
     alpha: np.ndarray,
     seconds: float,
     reason: TerminationReason = TerminationReason.CONVERGED,
+    branchings: tuple[Branching, ...] = (),
 ) -> PathPoint:
-    """A solution at a λ, with what its prices prove.
+    """A solution at a λ, with what its prices and trees prove.
 
     Parameters
     ----------
@@ -134,6 +143,8 @@ def certified_point(
         That it took.
     reason : TerminationReason
         Why no more was done.
+    branchings : tuple of Branching
+        Trees of parts.
 
     Returns
     -------
@@ -145,12 +156,14 @@ def certified_point(
     InputError
         Where a token has no pointer.
     ValueError
-        For other sizes.
+        For other sizes, and trees that prove nothing.
     """
-    gram_of = corpus.index.gram_of
-    proof = certify(cover, alpha, gram_of, corpus.costs(lam))
+    gram_of, costs = corpus.index.gram_of, corpus.costs(lam)
+    proof = certify(cover, alpha, gram_of, costs)
     if not proof.covered:
         raise InputError("a token is without a pointer.")
+    alpha, plain = alpha * np.float32(proof.shrink), proof
+    proof = lift(plain, alpha, gram_of, costs, branchings)
     used = np.zeros(corpus.index.n_grams, dtype=bool)
     for k, row in enumerate(gram_of):
         used[row[cover >> k & 1 == 1]] = True
@@ -158,7 +171,7 @@ def certified_point(
     result = CompressionResult(
         objective=proof.objective, lower_bound=proof.lower_bound, gap=proof.gap, reason=reason, seconds=seconds,
         events=(), cover=cover, dictionary=np.flatnonzero(used).astype(np.int32),
-        alpha=alpha * np.float32(proof.shrink), certificate=proof, relaxation=NAN, relaxation_upper=NAN,
-        digest=corpus.digest, **facts,
+        alpha=alpha, certificate=proof, relaxation=NAN, relaxation_upper=NAN, digest=corpus.digest,
+        branchings=branchings if proof.lower_bound > plain.lower_bound else (), **facts,
     )  # fmt: skip
     return PathPoint(lam, result, pointers_by_length(cover, corpus.index.max_gram), seconds)

@@ -153,14 +153,16 @@ def compiled_pattern(pattern: str) -> regex.Pattern[str]:
 
 
 def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
-    """The query in words, cut like the text; wildcards stay where they are."""
+    """The query in words, cut like the text; a wildcard stays with the word that it touches."""
     found: list[str] = []
     for piece in query.split():
-        if "*" in piece:
-            found.append(piece.lower() if lowercase else piece)
-        else:
-            table = plain_tokens([piece], pattern, lowercase=lowercase)
-            found += table.words(0)
+        reached = len(found)
+        for i, part in enumerate(piece.split("*")):
+            words = plain_tokens([part], pattern, lowercase=lowercase).words(0) if part else []
+            if i:  # the star between this part and the one before
+                joined = (found.pop() if len(found) > reached else "") + "*" + (words.pop(0) if words else "")
+                found.append(joined)
+            found += words
     return found
 
 

@@ -180,10 +180,10 @@ class FittedTokenizer(SavedModel, BaseEstimator):
 
     def pieces_frame(self) -> pd.DataFrame:
         """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was
-        (units and special tokens are there anyway; their occurrences are not counted, −1)."""
+        (units and special tokens are there anyway; their occurrences are not counted, and missing)."""
         check_is_fitted(self, "pieces_")
         chosen = np.arange(len(self.pieces_)) >= len(self.pieces_) - len(self._weight)
-        occurrences = np.full(len(self.pieces_), -1, dtype=np.int64)
+        occurrences = pd.Series(pd.NA, index=range(len(self.pieces_)), dtype="Int64")
         occurrences[chosen] = self._weight
         columns = {"id": np.arange(len(self.pieces_)), "piece": self.pieces_}
         return pd.DataFrame(columns | {"occurrences": occurrences, "chosen": chosen})

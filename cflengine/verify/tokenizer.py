@@ -217,9 +217,9 @@ def _check_files(
         proof_array(proof, "weight").tolist() == list(pieces.values()), "pieces occur otherwise than proof.npz says."
     )
     before = len(names) - len(pieces)
-    rows = [(name, -1, "False") for name in names[:before]] + [(name, n, "True") for name, n in pieces.items()]
+    rows = [(name, "", "False") for name in names[:before]] + [(name, str(n), "True") for name, n in pieces.items()]
     said = [
-        (int(row["id"]), restore_cell(row["piece"]), int(row["occurrences"]), row["chosen"])
+        (int(row["id"]), restore_cell(row["piece"]), row["occurrences"], row["chosen"])
         for row in rows_of(folder / "pieces.csv")
     ]
     expected = [(i, *row) for i, row in enumerate(rows)]

@@ -90,7 +90,8 @@ def test_words_are_looked_for_sorted_filtered_and_taken_away(corpus, downloads):
     lines = pd.read_csv(io.BytesIO(downloads["Concordance (CSV)"]()))
     assert len(lines) == len(corpus.dataframe[1].value)
     sound(corpus.text_input(key="widget_query").set_value("zebra").run())
-    assert "0 places in 0 documents" in markdown(corpus)
+    assert "**zebra** stands nowhere in the 12 documents chosen." in markdown(corpus)
+    assert len(corpus.dataframe) == 1, "the phrases alone"
 
 
 def test_a_regular_expression_and_a_bad_one(corpus):

@@ -13,10 +13,10 @@ import pytest
 from test_results import downloads  # noqa: F401
 from visiting import press, show, sound, until, upload, use
 
-from cflengine import CompressiveFeatures, GuidedSettings
+from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
 from cflengine.compression.project_file import read_project
 from pages.parts.export import report
-from pages.parts.lab.tightness import LISTED
+from pages.parts.lab.tightness import LISTED, tightness_of
 from pages.parts.shared.corpora import SAMPLE, recall
 from pages.parts.shared.jobs import BOARD
 from pages.parts.shared.settings import Settings, settings_of
@@ -77,9 +77,12 @@ def test_the_report_says_where_the_proof_is_not_tight():
     loaded = recall(SAMPLE)
     model = CompressiveFeatures(max_gram=3, settings=GuidedSettings(tol=0.05)).fit_tokens(loaded.table)
     part = report._tightness(loaded, model)
-    gap = float(re.search(r"<p>([\d,.]+) lie between", part)[1].replace(",", ""))
+    gap = float(re.search(r"<p>The cost is ([\d,.]+) above the bound", part)[1].replace(",", ""))
     assert gap == pytest.approx(model.result_.objective - model.result_.lower_bound, abs=0.06)
     assert part.count("<table>") == 2 and part.count("<tr>") == 2 * (1 + LISTED)
+    corpus = read_corpus(b"a b a b\na b c\n", name="few.txt")
+    best = CompressiveFeatures(max_gram=2, settings=GuidedSettings(tol=0.0)).fit(corpus.texts)
+    assert best.result_.optimal and tightness_of(best, corpus).closed
     model.result_ = replace(model.result_, gap=math.inf)  # nothing proved yet
     assert report._tightness(loaded, model) == ""
 

@@ -392,6 +392,27 @@ def test_a_path_is_watched_and_stopped(open_app):
     assert path_job(again) is job and "certified" in captions(again)
 
 
+def test_a_path_that_was_stopped_is_gone_on_with(open_app, monkeypatch):
+    some = pd.read_csv(ROOT / "sample_data" / "reviews.csv", nrows=300).to_csv(index=False)
+    app = show(use(open_app(), "some.csv", some.encode()), "path")
+    sound(app.button(key="run").click().run())
+    job = path_job(app)
+    until(lambda: job.so_far.points and not job.so_far.early, 60)
+    job.stop.set()
+    until(lambda: not job.active, 60)
+    known = job.so_far.points
+    sound(show(app, "corpus").run())
+    assert f"Stopped: {len(known)} of {len(job.so_far.lams)} λ are certified." in captions(app)
+    sound(app.button(key="go_on_first").click().run())
+    again = path_job(app)
+    assert again is not job and again.so_far.first == job.so_far.first
+    until(lambda: not again.active, 120)
+    done = {point.lam: point.result for point in again.so_far.points}
+    assert list(done) == list(job.so_far.lams)
+    assert all(done[point.lam].gap <= point.result.gap for point in known), "nothing that was known is lost"
+    assert "Stopped:" not in captions(sound(app.run()))
+
+
 def test_a_path_stopped_before_its_first_point(open_app, board):
     go_on = threading.Event()
     board.submit(Job("long", ("x",), lambda job: go_on.wait(30)))

@@ -18,7 +18,7 @@ from pages.parts.shared import state
 from pages.parts.shared.jobs import Job
 from pages.parts.subwords.controls import described
 from pages.parts.subwords.run import CAN_COMPARE, SubwordChoice, SubwordRun, cut
-from pages.parts.subwords.view import _json, _visible, pieces_view, size_figure
+from pages.parts.subwords.view import _beginning, _json, _visible, pieces_view, size_figure
 
 WORDS = [
     f"{a}{b}{c}" for a in ("<b>", "over", "un", "*re*") for b in ("talk", "walk", "ö") for c in ("", "ing", "ed", "s")
@@ -63,11 +63,24 @@ def test_pieces_make_up_the_text_they_are_cut_from(small):
     for text in (TEXTS[0], "naïve 漢字\n<i>x</i>"):
         pieces = cut(small.models[300], text)
         (document,), grams = pieces_view(pieces)
-        assert document["text"] == "".join(pieces) and document["pointers"]["end"][-1] == len(document["text"])
-        assert {grams[g]["label"] for g in document["pointers"]["gram"]} == set(pieces)
+        shown = [re.sub(r"\\x([0-9a-f]{2})", lambda byte: f"⟨{byte[1].upper()}⟩", piece) for piece in pieces]
+        assert document["text"] == "".join(shown) and document["pointers"]["end"][-1] == len(document["text"])
+        assert {grams[g]["label"] for g in document["pointers"]["gram"]} == set(shown)
         if text == TEXTS[0]:
             assert document["text"] == text
-    assert _visible(" a`b\n") == "␣aˋb⏎"
+    assert _visible(" a`b\n") == "␣aˋb⏎" and _visible("字\\xe3\\x81") == "字⟨E3 81⟩"
+
+
+def test_bytes_of_a_character_that_is_cut_count_as_one():
+    (document,), _ = pieces_view(["\\xe3\\x81", "\\x82本", "\\x41"])  # the last is what somebody typed
+    assert document["text"] == "⟨E3 81⟩⟨82⟩本\\x41"
+    assert document["pointers"]["length"] == [1, 2, 4]
+
+
+def test_a_long_first_text_gives_its_first_words_on_one_line():
+    assert _beginning("one\ntwo  three") == "one two three"
+    first = _beginning("word\n" * 100)
+    assert len(first) <= 200 and set(first.split()) == {"word"}
 
 
 def test_a_tokenizer_of_ones_own_is_held_against_the_best(small):

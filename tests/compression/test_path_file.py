@@ -10,7 +10,8 @@ import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression.path_file import read_lambda_path, write_lambda_path
-from cflengine.compression.solvers.lambda_path import solve_path
+from cflengine.compression.solvers.guided.solver import solve_guided
+from cflengine.compression.solvers.lambda_path import CompressionPath, PathPoint, solve_path
 from cflengine.linear.saving import ModelFileError, read_model, write_model
 from cflengine.text.token_table import plain_tokens
 
@@ -45,10 +46,47 @@ def test_what_is_read_is_certified_anew(kept):
         assert len(read_lambda_path(file, corpus)) == 3
 
 
+@pytest.fixture(scope="module")
+def lifted():
+    """A path whose bound is lifted by trees: the relaxation proves 4.75 of the 5 that nothing undercuts."""
+    corpus = prepared(["a a a a b b"], 2)
+    result = solve_guided(corpus.index, corpus.costs(0.5), GuidedSettings(tol=0.0))
+    assert result.branchings and result.lower_bound > float(result.alpha.sum()) + 0.2
+    return corpus, CompressionPath([PathPoint(0.5, result, np.array([0, 0]), 0.0)])
+
+
+def test_what_trees_prove_is_kept(lifted, tmp_path):
+    corpus, points = lifted
+    write_lambda_path(tmp_path / "own.path", corpus, points)
+    (again,) = read_lambda_path(tmp_path / "own.path", corpus)
+    assert again.result.optimal and len(again.result.branchings) == len(points.points[0].result.branchings)
+    assert again.result.lower_bound == pytest.approx(points.points[0].result.lower_bound, rel=1e-4)
+    write_lambda_path(tmp_path / "twice.path", corpus, CompressionPath([again]))
+    (twice,) = read_lambda_path(tmp_path / "twice.path", corpus)
+    assert twice.result.optimal
+
+
+@pytest.mark.parametrize("what", ["prices", "share", "spans", "leaf_ptr", "prices_ptr"])
+def test_trees_that_are_damaged_are_refused_or_prove_less(lifted, tmp_path, what):
+    corpus, points = lifted
+    write_lambda_path(tmp_path / "own.path", corpus, points)
+    header, arrays = read_model(tmp_path / "own.path")
+    header = {key: header[key] for key in ("digest", "max_gram", "lams", "highest", "seconds")}
+    name = f"trees_0_branching_{what}"
+    for wrong in (arrays[name] * 7 + 3, arrays[name][:-1]):
+        write_model(
+            tmp_path / "other.path", "compression path", header, arrays | {name: wrong.astype(arrays[name].dtype)}
+        )
+        try:
+            (point,) = read_lambda_path(tmp_path / "other.path", corpus)
+        except ModelFileError as error:
+            assert "damaged" in str(error)
+        else:
+            assert point.result.lower_bound <= 5.0
+
+
 def test_an_empty_path(tmp_path):
     corpus = prepared()
-    from cflengine.compression.solvers.lambda_path import CompressionPath
-
     write_lambda_path(tmp_path / "none.path", corpus, CompressionPath(()))
     assert len(read_lambda_path(tmp_path / "none.path", corpus)) == 0
 

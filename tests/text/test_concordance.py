@@ -50,6 +50,13 @@ def test_any_case_and_punctuation():
         found("  ")
 
 
+def test_a_wildcard_stays_with_the_word_that_it_touches():
+    table = plain_tokens(["see <script> and <scripts>, it's $5 or $50"])
+    assert found("<script*", table) == [(1, 2), (5, 6)] and found("scri*", table) == [(2, 2), (6, 6)]
+    assert found("$5*", table) == [(12, 13), (15, 16)] and found("it's*", table) == [(9, 11)]
+    assert found("< * > and", table) == [(1, 4)]
+
+
 @pytest.mark.parametrize("order", ORDERS)
 def test_places_are_sorted_by_a_word_beside_them(order):
     places = find_words(TABLE, "cat", pattern=DEFAULT_TOKEN_PATTERN)

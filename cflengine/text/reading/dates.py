@@ -10,6 +10,7 @@ import pandas as pd
 
 ISO = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?")
 _YEAR_FIRST = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})")
+_EAST_ASIAN = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[日号號일]")
 # 15:01, 15:01:01.79, 3:01 PM behind a date
 _TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")  # alone, among dates
@@ -46,8 +47,9 @@ class Dates(NamedTuple):
 
 
 def read_dates(values: Sequence[str | None]) -> Dates:
-    """Dates as 2024-01-28 (ISO 8601), 2024/1/28, 28/01/2024, 28.01.2024, 28 Jan 2024 or January 28, 2024, also mixed,
-    and with a time of day behind them; 2024-01, and 2024 among others, are the first day of the month, or year.
+    """Dates as 2024-01-28 (ISO 8601), 2024/1/28, 28/01/2024, 28.01.2024, 28 Jan 2024, January 28, 2024 or 2024年1月28
+    日, also mixed, and with a time of day behind them; 2024-01, and 2024 among others, are the first day of the month,
+    or year.
 
     With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
     that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few beside
@@ -178,7 +180,7 @@ def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
 
 def _named(value: str) -> str | None:
     """A date with the month's English name, or the year first, as ISO 8601."""
-    match = _YEAR_FIRST.fullmatch(value)
+    match = _YEAR_FIRST.fullmatch(value) or _EAST_ASIAN.fullmatch(value)
     if match:
         return f"{match[1]}-{int(match[2]):02d}-{int(match[3]):02d}"
     match = _DAY_FIRST.fullmatch(value)

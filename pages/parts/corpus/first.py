@@ -18,7 +18,7 @@ from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import current_standing
-from pages.parts.shared.state import PATH, change_settings, current_corpus, settings, stop_job
+from pages.parts.shared.state import PATH, change_settings, current_corpus, explore, settings, stop_job
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import gap_text, many, plain
 
@@ -67,7 +67,12 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Still improving: {len(run.points)} of {len(run.lams)} λ are certified so far.")
             st.button("Stop", key="stop_first", on_click=stop_job, args=(PATH,), disabled=job.stop.is_set())
-    elif run.stages:
+        return
+    if len(run.points) < len(run.lams):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.caption(f"Stopped: {len(run.points)} of {len(run.lams)} λ are certified.")
+            st.button("Go on", key="go_on_first", on_click=explore)
+    if run.stages:
         with st.expander("How it was found: ζ from 0 to 1", key="first_stages"):
             first = next(point for point in run.points if point.lam == run.first)
             draw_scrubber(run.model(first.lam), loaded.corpus, run.stages)

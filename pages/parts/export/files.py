@@ -29,7 +29,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.models import model_download
 from pages.parts.shared.words import many
 
-PREVIEW_DOCUMENTS, PREVIEW_FEATURES = 50, 30
+PREVIEW_DOCUMENTS, PREVIEW_FEATURES, PREVIEW_ROWS = 50, 30, 100
 RECORD = "record"
 _BYTES = "application/octet-stream"
 
@@ -54,8 +54,11 @@ class Shape:
 def preview_table(
     model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus, shape: Shape, telling: np.ndarray
 ) -> pd.DataFrame:
-    """A dense corner: the first documents by the features that most of them have, behind what is joined. telling:
-    bool, of each feature whether it is more than function words and punctuation; those come first."""
+    """A corner of the table: the first documents by the features that most of them have, behind what is joined; or the
+    first rows of a long one. telling: bool, of each feature whether it is more than function words and punctuation;
+    those come first."""
+    if not shape.wide:
+        return _long_preview(model, features, corpus, shape)
     first = features[:PREVIEW_DOCUMENTS]
     top = np.lexsort((-model.dictionary_["documents"].to_numpy(), -first.getnnz(axis=0), ~telling))[:PREVIEW_FEATURES]
     corner = first[:, top].toarray()
@@ -67,6 +70,33 @@ def preview_table(
         frame = pd.concat([joined, frame], axis=1)
     frame.index = pd.Index(range(len(frame)), name="document")
     return frame
+
+
+def _long_preview(
+    model: CompressiveFeatures, features: sparse.csr_matrix, corpus: Corpus, shape: Shape
+) -> pd.DataFrame:
+    """The first rows of the long table, as the file has them."""
+    file = io.BytesIO()
+    names, n = list(model.get_feature_names_out()), int(np.searchsorted(features.indptr, PREVIEW_ROWS)) + 1
+    joined = shape.documents(corpus)
+    some = None if joined is None else joined.head(min(n, features.shape[0]))
+    write_long_csv(features[:n], names, file, documents=some, defused=shape.defused)
+    frame = pd.read_csv(io.BytesIO(file.getvalue()), keep_default_na=False, nrows=PREVIEW_ROWS)
+    return frame.set_index("document")
+
+
+def preview_caption(features: sparse.csr_matrix, shape: Shape) -> str:
+    """What the preview shows of the files."""
+    documents, columns = features.shape
+    if not shape.wide:
+        first = "All" if features.nnz <= PREVIEW_ROWS else f"The first {PREVIEW_ROWS} of"
+        return f"{first} {many(features.nnz, 'row')} of the table that the buttons below download."
+    if documents <= PREVIEW_DOCUMENTS and columns <= PREVIEW_FEATURES:
+        return "All of the table that the buttons below download, phrases of function words and punctuation last."
+    return (
+        f"{min(documents, PREVIEW_DOCUMENTS)} of {many(documents, 'document')} by {min(columns, PREVIEW_FEATURES)} of "
+        f"{many(columns, 'phrase')}, those of function words and punctuation last; the downloads hold everything."
+    )
 
 
 def draw_shape(corpus: Corpus, features: sparse.csr_matrix) -> Shape:

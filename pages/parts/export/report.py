@@ -18,7 +18,7 @@ import plotly.io
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import CompressionPath
-from cflengine.engine import versions
+from cflengine.engine import TerminationReason, versions
 from pages.parts.export.snippets import command_line, python_lines
 from pages.parts.lab.tightness import tightness_of
 from pages.parts.shared.controls import TITLES
@@ -141,7 +141,7 @@ def _documents(model: CompressiveFeatures, loaded: LoadedCorpus) -> str:
             if e <= at:
                 continue
             uses = grams[gram]["count"] if gram in grams else 0
-            title = f"used {number(uses)} times" if uses else "used here alone"
+            title = ("used once" if uses == 1 else f"used {number(uses)} times") if uses else "used here alone"
             piece = f'<span class="piece w{min(length, 8)}" title="{title}">{_text(text[a:e])}</span>'
             parts += [_text(text[at:a]), piece]
             at = e
@@ -153,18 +153,20 @@ def _documents(model: CompressiveFeatures, loaded: LoadedCorpus) -> str:
 
 
 def _phrases(phrases: pd.DataFrame) -> str:
-    shown = phrases[phrases["telling"] & (phrases["words"] > 1)].head(PHRASES)
-    if not len(shown):
-        shown = phrases.head(PHRASES)
+    telling = phrases[phrases["telling"] & (phrases["words"] > 1)]
+    of = telling if len(telling) else phrases
+    shown = of.head(PHRASES)
     rows = [
-        (_text(row.phrase), str(row.words), number(row.uses), number(row.stands), number(row.documents))
+        (_text(row.phrase), str(row.words), number(row.uses), number(row.documents), number(row.stands))
         for row in shown.itertuples()
     ]
-    of = phrases[phrases["words"] > 1] if (shown["words"] > 1).all() else phrases
-    said = f"The {many(len(shown), 'most used phrase')}"
-    said += f" of two words or more, of {number(len(of))}" if of is not phrases else f", of {number(len(of))}"
-    names = ("phrase", "words", "uses", "stands", "texts")
-    return f"<p>{said}.</p>" + _table(names, rows, numbers=(1, 2, 3, 4))
+    said = f"The {many(len(shown), 'most used phrase')}, of {number(len(of))}."
+    if len(telling):
+        said = f"The {many(len(shown), 'most used phrase')} of two words or more, of {number(len(of))}; those with "
+        said += "punctuation in them, or of function words alone, are left out."
+    names = ("phrase", "words", "uses", "texts using it", "stands")
+    below = "Uses: how often the text is built from it. Stands: how often its words stand there, also in longer ones."
+    return f'<p>{said}</p>{_table(names, rows, numbers=(1, 2, 3, 4))}<p class="soft">{below}</p>'
 
 
 def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
@@ -212,10 +214,10 @@ def _charts(model: CompressiveFeatures, points: CompressionPath) -> list[str]:
 def _certificate(model: CompressiveFeatures) -> str:
     result = model.result_
     rows = [
-        ("Size found", f"{result.objective:.10g}"), ("Proved lower bound", f"{result.lower_bound:.10g}"),
-        ("Gap (size found / bound − 1)", f"{result.gap:.3g}"), ("Proved optimal", "yes" if result.optimal else "no"),
-        ("Digest of the tokens", result.digest),
-        ("Solver", f"{result.solver}, ended: {result.reason}"), ("cflengine", VERSION),
+        ("Size found", repr(float(result.objective))), ("Proved lower bound", repr(float(result.lower_bound))),
+        ("Gap (size found / bound − 1)", repr(float(result.gap))),
+        ("Proved optimal", "yes" if result.optimal else "no"), ("Digest of the tokens", result.digest),
+        ("Solver", f"{TITLES.get(result.solver, result.solver)}, ended: {result.reason}"), ("cflengine", VERSION),
     ]  # fmt: skip
     return (
         _table(("", ""), [(_text(a), _text(b)) for a, b in rows])
@@ -244,7 +246,7 @@ def _tightness(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         f"<h2>Where the proof is not tight</h2><p>{_bold(seen.sentence())}</p>{odd}"
         + _table(("document", "begins", "of the gap", "of the cost", ""), documents, numbers=(0, 2, 3))
         + "<p>And by phrase:</p>"
-        + _table(("K-gram", "of the gap", "pointers"), grams, numbers=(1, 2))
+        + _table(("phrase", "of the gap", "uses"), grams, numbers=(1, 2))
     )
 
 
@@ -261,6 +263,7 @@ def _methods(loaded: LoadedCorpus, model: CompressiveFeatures) -> str:
         proved = "it is optimal: between its cost and a lower bound, recomputed from the data, lies less than two "
         proved += "costs can differ by"
     solver = _text(TITLES.get(result.solver, result.solver))
+    solver += " stopped early" if result.reason is TerminationReason.INTERRUPTED else ""
     return (
         f"<p>We represented the {number(len(loaded.corpus))} documents ({number(loaded.table.n_tokens)} tokens, "
         f"{_tokens(loaded, model)}{cut}) by compressive feature learning (Paskov et "

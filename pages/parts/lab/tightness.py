@@ -10,7 +10,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression import GapAttribution, gap_of
-from cflengine.text import no_text
+from cflengine.text import Phrasebook, no_text
 from pages.parts.read.prices import SNIPPET, snippet
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, percent
@@ -27,9 +27,9 @@ _DOCUMENTS = {
     "note": st.column_config.TextColumn("", width="medium"),
 }
 _GRAMS = {
-    "gram": st.column_config.TextColumn("K-gram", width="medium"),
+    "gram": st.column_config.TextColumn("phrase", width="medium"),
     "share": st.column_config.NumberColumn("of the gap", format="percent", width="small"),
-    "count": st.column_config.NumberColumn("pointers", width="small"),
+    "count": st.column_config.NumberColumn("uses", width="small"),
 }
 
 
@@ -69,12 +69,12 @@ class Tightness:
         terms = {name: percent(abs(float(of[name].sum())) / total, 0) for name in names}
         trees = [(", less ", False), (terms["lift"], True), (" by which branching trees lift the bound", False)]
         return [
-            (f"{number(total, 1)} lie between the cost and the bound: ", False), (terms["slack"], True),
+            (f"The cost is {number(total, 1)} above the bound: ", False), (terms["slack"], True),
             (" as pointers that cost more than the prices of their words, ", False), (terms["unspent"], True),
             (" as entries that their uses do not pay for in full, ", False), (terms["overlap"], True),
             (" as words that are covered twice", False), *(trees if of["lift"].any() else ()),
-            (". The documents below have ", False), (percent(self.listed, 0), True),
-            (f" of it; 99 % of it lie in {self.found.nearly_all:,} of {many(len(of), 'document')}.", False),
+            (". The documents below account for ", False), (percent(self.listed, 0), True),
+            (f" of this; 99 % lies in {self.found.nearly_all:,} of {many(len(of), 'document')}.", False),
         ]  # fmt: skip
 
 
@@ -89,7 +89,7 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
     if seen.no_texts.n:
         st.caption(seen.no_texts.sentence())
     if seen.closed:
-        st.caption("The bound is reached: nothing lies between.")
+        st.caption("The solution is optimal, proved: two costs differ by more than lies between it and the bound.")
         return
     st.markdown("".join(f"**{part}**" if bold else part for part, bold in seen.sentence()))
     st.dataframe(seen.documents, hide_index=True, column_config=_DOCUMENTS, key="tightness_documents")
@@ -103,7 +103,7 @@ def tightness(solution_id: str, _model: CompressiveFeatures, _corpus: Corpus) ->
 
 
 def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
-    """Of a certified result."""
+    """Of a certified result; K-grams as the text spells them."""
     found = gap_of(model)
     total = max(found.total, np.finfo(float).tiny)
     worst = found.documents.nlargest(LISTED, "gap")
@@ -126,10 +126,9 @@ def tightness_of(model: CompressiveFeatures, corpus: Corpus) -> Tightness:
     feature = np.full(model.index_.n_grams, -1)
     feature[model.gram_ids_] = np.arange(len(model.gram_ids_))
     rows = model.dictionary_.iloc[feature[grams["gram"].to_numpy()]]
-    phrases = pd.DataFrame(
-        {"gram": rows["gram"].to_numpy(), "share": grams["gap"].to_numpy() / total, "count": rows["count"].to_numpy()}
-    )
+    spelt = Phrasebook(corpus.texts, model.table_, model.index_).spell(grams["gram"].to_numpy())
+    phrases = pd.DataFrame({"gram": spelt, "share": grams["gap"].to_numpy() / total, "count": rows["count"].to_numpy()})
     if not documents["note"].any():
         documents = documents.drop(columns="note")
-    closed = found.total <= 1e-9 * max(model.result_.objective, 1.0)
+    closed = model.result_.optimal or found.total <= 1e-9 * max(model.result_.objective, 1.0)
     return Tightness(found, documents, phrases, float(documents["share"].sum()), closed, no_texts)

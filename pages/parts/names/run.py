@@ -40,6 +40,10 @@ class TaggerChoice:
     c2: float = 0.1
     test: float = 0.2
 
+    def n_judged(self, n: int) -> int:
+        """How many of n sentences, the last, are kept to judge by; all but one at most."""
+        return min(round(self.test * n), n - 1)
+
 
 @dataclass
 class TaggerRun(Tagger):
@@ -56,7 +60,7 @@ class TaggerRun(Tagger):
         parse_template(self.choice.template)
         warm_up("chain")
         n = len(self.file.rows)
-        self.n_train = max(1, n - round(self.choice.test * n))
+        self.n_train = n - self.choice.n_judged(n)
         model = ChainCRF(c2=self.choice.c2, tol=TOL, template=self.choice.template, listeners=(job,))
         model.fit(self.file.rows[: self.n_train], self.file.labels[: self.n_train])
         model.set_params(listeners=())  # the model outlives the job

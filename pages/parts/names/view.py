@@ -47,6 +47,7 @@ def draw_tagger_controls() -> TaggedFile | None:
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.select_slider(
             "c₂, how strongly weights are held near 0", _FACTORS, state.setdefault("tagger_c2", 0.1), width=300,
+            help="Higher, it trusts single words less: better with few sentences. 0.1 is a good start.",
             key="widget_tagger_c2", on_change=lambda: state.update(tagger_c2=state.widget_tagger_c2),
         )  # fmt: skip
         run_and_stop(current_job(TAGGER), _start, lambda: stop_job(TAGGER), label="Train")

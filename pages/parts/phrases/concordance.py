@@ -94,6 +94,11 @@ def _within(table: TokenTable, places: Places, where: np.ndarray | None) -> Plac
 
 def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[str], where: np.ndarray | None) -> None:
     table, corpus = loaded.table, loaded.corpus
+    if not len(places):
+        here = "this corpus" if where is None else f"the {many(int(where.sum()), 'document')} chosen"
+        cut_short = " The search was cut short." if places.limited else ""
+        st.markdown(f"**{plain(query)}** stands nowhere in {here}.{cut_short}")
+        return
     n_documents = len(np.unique(places.documents(table)))
     sizes = np.diff(table.doc_ptr)
     of, words = (len(corpus), table.n_tokens) if where is None else (int(where.sum()), int(sizes[where].sum()))

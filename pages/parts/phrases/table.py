@@ -17,8 +17,10 @@ LISTED = 5_000
 COLUMNS = {
     "phrase": st.column_config.TextColumn("phrase", width=155),  # all columns are in sight on a phone, too
     "uses": st.column_config.NumberColumn("uses", width=48, help="How often the text is built from it (pointers)"),
-    "stands": st.column_config.NumberColumn("stands", width=52, help="How often these words stand in the text"),
-    "documents": st.column_config.NumberColumn("docs", width=48, help="Documents that use it"),
+    "documents": st.column_config.NumberColumn("in docs", width=55, help="Documents that use it"),
+    "stands": st.column_config.NumberColumn(
+        "stands", width=52, help="How often these words stand in the text, also within longer phrases"
+    ),
 }
 
 
@@ -65,7 +67,7 @@ def draw_phrases(frame: pd.DataFrame, max_gram: int) -> str | None:
     shown = frame[chosen].head(LISTED)
     key = f"phrases_{needle}_{fewest}_{everything}"
     event = st.dataframe(
-        shown[["phrase", "uses", "stands", "documents"]], hide_index=True,
+        shown[["phrase", "uses", "documents", "stands"]], hide_index=True,
         height=table_height(len(shown), 590), on_select="rerun", selection_mode="single-row", key=key,
         column_config=COLUMNS, alt="Phrases with how often they are used",
     )  # fmt: skip

@@ -166,10 +166,11 @@ class PathRun:
         """Solve for every λ; ``first``, one of them, before all others: by the homotopy and then the guided solver
         where that is quick, so that there is something to watch, and a text to read. Raises what
         :meth:`CompressiveFeatures.prepare` does."""
-        self.corpus = self.estimator.prepare(table)
+        self.corpus = self.corpus or self.estimator.prepare(table)
         session = self.session
         session.solver = solver = _Watched(self.corpus.index, self)
-        if first is not None and not self._begin(first, listener):
+        known = [point.lam for point in self.points]  # of a path that was stopped
+        if first is not None and first not in known and not self._begin(first, listener):
             solver.run = None
             return
         self.points = solve_path(

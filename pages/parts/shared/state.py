@@ -191,6 +191,7 @@ _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
     "counted", "phrase_places", "find_counts", "selected_group", "gram", "names_chosen",
     "comparison_open", "boilerplate_group", "boilerplate_document",
+    "phrase_query", "phrase_is_pattern", "phrase_regular", "phrase_document",
 )  # fmt: skip
 
 
@@ -322,8 +323,9 @@ def path_key() -> tuple[Any, ...]:
 
 
 def explore() -> None:
-    """Queue a path over the session's corpus, its own λ first."""
+    """Queue a path over the session's corpus, its own λ first; one of the same settings is gone on with."""
     loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
+    before = shown_path()
     run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts, loaded.tokens)
     first = nearest_lam(lams, chosen.lam)
 
@@ -335,7 +337,9 @@ def explore() -> None:
     # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
     job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
     job.gives_way = BOARD.let_pass
-    before = shown_path()
+    if before is not None and before.key == path_key():
+        known = before.so_far
+        run.points, run.corpus, run.first, run.stages = known.points, known.corpus, known.first, known.stages
     if before is not None and before.so_far.points:
         st.session_state.earlier_path = before.id
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)

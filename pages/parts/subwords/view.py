@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
 MOST_CHARACTERS = 600
 _NAMED = 60  # pieces that come, or go
+_FIRST = 200  # characters of the sentence that is there at first
+_HEX = "\\X"
+_BYTES = re.compile(r"(?:\\x[89a-f][0-9a-f])+")  # of a character that is cut
 _LISTED = 500
 _ANY = f"With any vocabulary of so many entries, of pieces of at most {LONGEST} units."
 
@@ -111,7 +115,7 @@ def draw_sizes(run: SubwordRun) -> int:
     items: list[Any] = [
         ("Tokens", number(result.objective), f"Of {number(result.n_running)} words."),
         ("Tokens a word", number(result.tokens_per_word, 4)),
-        ("At least, proved", number(result.least_tokens_per_word, 4), _ANY),
+        ("At least, proved", at_least(result.least_tokens_per_word, 4), _ANY),
         ("Gap, proved", gap_text(result.gap)),
     ]
     if size in run.bpe:
@@ -125,7 +129,9 @@ def draw_sizes(run: SubwordRun) -> int:
 def draw_sentence(run: SubwordRun, size: int, loaded: LoadedCorpus) -> None:
     """A sentence cut by the vocabulary of this size, and by another tokenizer beside it."""
     first = next((text for text in loaded.corpus.texts if text.strip()), "")
-    text = st.text_input("A sentence", first[:200], max_chars=MOST_CHARACTERS, key=f"subwords_text_{loaded.id}")
+    text = st.text_area(
+        "A sentence", _beginning(first), max_chars=MOST_CHARACTERS, height=90, key=f"subwords_text_{loaded.id}"
+    )
     if not text.strip():
         st.info("Type a sentence.")
         return
@@ -147,8 +153,21 @@ def draw_sentence(run: SubwordRun, size: int, loaded: LoadedCorpus) -> None:
             text_view(documents, grams=grams, key=f"subwords_view_{name}", height=260, unit="character")
 
 
+def _beginning(text: str) -> str:
+    """The first words of a text, on one line."""
+    line = " ".join(text[: 2 * _FIRST].split())
+    return line if len(line) <= _FIRST else line[:_FIRST].rsplit(" ", 1)[0]
+
+
+def _legible(piece: str) -> str:
+    """A piece with the bytes of characters that are cut as numbers: ⟨E3 81⟩."""
+    return _BYTES.sub(lambda match: f"⟨{' '.join(match[0].upper().split(_HEX)[1:])}⟩", piece)
+
+
 def pieces_view(pieces: list[str]) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
-    """Pieces one after the other, for the text view."""
+    """Pieces one after the other, for the text view; bytes of a character that is cut count as one."""
+    lengths = [len(_BYTES.sub("?", piece)) for piece in pieces]
+    pieces = list(map(_legible, pieces))
     numbers = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
     ends, total = [], 0
     for piece in pieces:
@@ -158,7 +177,7 @@ def pieces_view(pieces: list[str]) -> tuple[list[dict[str, Any]], dict[int, dict
         "start": [end - len(piece) for piece, end in zip(pieces, ends, strict=True)],
         "end": ends,
         "gram": [numbers[piece] for piece in pieces],
-        "length": [len(piece) for piece in pieces],
+        "length": lengths,
     }
     grams = {i: {"label": piece, "count": pieces.count(piece), "cost": 1.0} for piece, i in numbers.items()}
     return [{"title": "", "text": "".join(pieces), "pointers": pointers, "meta": ""}], grams
@@ -183,7 +202,8 @@ def draw_changes(run: SubwordRun, size: int) -> None:
 
 def _visible(piece: str) -> str:
     """A piece in a line of code: spaces and breaks as signs, nothing that Markdown reads."""
-    return piece.replace(" ", "␣").replace("\n", "⏎").replace("\r", "⏎").replace("\t", "⇥").replace("`", "ˋ")
+    signs = str.maketrans({" ": "␣", "\n": "⏎", "\r": "⏎", "\t": "⇥", "`": "ˋ"})
+    return _legible(piece.translate(signs))
 
 
 def draw_theirs(run: SubwordRun) -> None:
@@ -253,6 +273,7 @@ def draw_files(run: SubwordRun, size: int, loaded: LoadedCorpus) -> None:
         st.download_button(
             "Pieces (CSV)", lambda: frame_csv(model.pieces_frame()), "pieces.csv", "text/csv", on_click="ignore",
             key="subwords_pieces",
+            help="id, piece, how often it occurs. Bytes are named by letters, as in tokenizer.json: Ġ is a blank.",
         )  # fmt: skip
         st.download_button(
             "Sizes (CSV)", lambda: frame_csv(run.table()), "sizes.csv", "text/csv", on_click="ignore",

@@ -343,12 +343,25 @@ def test_the_scikit_learn_lines_learn_labels_and_bear_rows_without_a_text(warm, 
 
 def test_the_preview_holds_the_most_frequent_features(model, corpus):
     frame = files.preview_table(
-        model, model.features(weighting="tf"), corpus, files.Shape(), np.ones(len(model.dictionary_), dtype=bool)
+        model,
+        model.features(weighting="tf"),
+        corpus,
+        files.Shape(wide=True),
+        np.ones(len(model.dictionary_), dtype=bool),
     )
     assert len(frame) == 3 and frame.shape[1] == min(files.PREVIEW_FEATURES, len(model.grams_))
     assert np.allclose(frame.sum(axis=1), 1.0, atol=1e-3)
     used = model.dictionary_.set_index("gram")["documents"][list(frame.columns)]
     assert used.is_monotonic_decreasing
+
+
+def test_the_preview_of_a_long_table_is_its_first_rows(model, corpus):
+    features = model.features()
+    frame = files.preview_table(model, features, corpus, files.Shape(), np.ones(len(model.dictionary_), dtype=bool))
+    assert list(frame) == ["feature", "count"] and frame.index.name == "document"
+    assert len(frame) == features.nnz <= files.PREVIEW_ROWS and frame["count"].sum() == features.sum()
+    assert frame["count"].groupby(level=0).sum().tolist() == np.ravel(features.sum(axis=1)).tolist()
+    assert "All" in files.preview_caption(features, files.Shape())
 
 
 # ---- addresses
