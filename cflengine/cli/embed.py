@@ -92,6 +92,10 @@ def _add_statistic(group: Any) -> None:
     group.add_argument(
         "--stop-words", choices=("english",), help="leave them out of the statistic and of the penalty"
     )  # fmt: skip
+    group.add_argument(
+        "--min-count", type=number(int, 1), metavar="N",
+        help="leave rarer words out (default: 1, all of them, of the statistic; 2 of the network)",
+    )  # fmt: skip
 
 
 def _add_network(group: Any) -> None:
@@ -129,7 +133,6 @@ def _add_network(group: Any) -> None:
         "--patience", type=number(int, 1), metavar="N",
         help="epochs without a better accuracy on --dev-split, after which training ends (default: all epochs)",
     )  # fmt: skip
-    group.add_argument("--min-count", type=number(int, 1), default=2, metavar="N", help="of a word (default: 2)")
     group.add_argument(
         "--max-length", type=number(int, 5), default=256, metavar="N", help="words of a document (default: 256)"
     )  # fmt: skip
@@ -215,7 +218,7 @@ def _statistic(arguments: Any, corpus: Any, labels: Any, documents: Any, clock: 
 
     model = WordMMD(
         arguments.kernel, tuple(arguments.width) if arguments.width else None, n_permutations=arguments.permutations,
-        random_features=arguments.random_features, stop_words=arguments.stop_words, min_count=arguments.min_count,
+        random_features=arguments.random_features, stop_words=arguments.stop_words, min_count=arguments.min_count or 1,
         random_state=arguments.seed, n_threads=arguments.threads, time_limit=clock.left, listeners=(progress,),
         **_cutting(arguments),
     )  # fmt: skip
@@ -235,7 +238,7 @@ def _model(arguments: Any, network: str, clock: Clock, listeners: tuple[Any, ...
     return WordMMDEmbedding(
         network, arguments.regulariser, arguments.lam, **own,
         initial="random" if arguments.initial == _COMPARED else arguments.initial,
-        groups=arguments.group, stop_words=arguments.stop_words, min_count=arguments.min_count,
+        groups=arguments.group, stop_words=arguments.stop_words, min_count=arguments.min_count or 2,
         epochs=arguments.epochs, batch_size=arguments.batch_size, learning_rate=arguments.learning_rate,
         hidden=arguments.hidden, max_length=arguments.max_length, max_gradient=arguments.max_gradient,
         patience=arguments.patience, random_state=arguments.seed, checkpoint=arguments.checkpoint,

@@ -141,7 +141,7 @@ def run(arguments: argparse.Namespace) -> int:
                 listeners=(progress,),
             )  # fmt: skip
             models = risk.path(model, arguments.path) if arguments.path else [risk.fit(model)]
-        path = risk.path_frame(models) if len(models) > 1 else None
+        path = risk.path_frame(models) if arguments.path else None
         best = models[0 if path is None else risk.best(path)]
         report = risk_report(risk, best, path, corpus, run_facts(arguments), time.perf_counter() - began)
         with results(out) as folder:

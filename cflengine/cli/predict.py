@@ -95,6 +95,7 @@ def predict(arguments: argparse.Namespace) -> int:
         reads_matrix,
         table_predictions,
     )
+    from cflengine.text import READING
 
     began = time.perf_counter()
     model, header = load_with_header(arguments.model)
@@ -103,7 +104,12 @@ def predict(arguments: argparse.Namespace) -> int:
     if reads_matrix(model):
         if len(arguments.input) > 1:
             raise InputError("a model that was learnt from a matrix reads one table at a time.")
-        frame, beside = table_predictions(model, arguments.input[0], limit=arguments.limit, target=target)
+        for option in ("text_column", "documents", "min_words", "strip_html"):
+            if getattr(arguments, option) != READING[option][1]:
+                raise InputError(f"--{option.replace('_', '-')} plays no part with a model that reads a matrix.")
+        frame, beside = table_predictions(
+            model, arguments.input[0], limit=arguments.limit, target=target, encoding=arguments.encoding
+        )
     else:
         check_reads_texts(model)
         corpus = read(arguments, Clock(None))

@@ -138,7 +138,7 @@ def coverage(frame: pd.DataFrame) -> str:
 
 
 def table_predictions(
-    model: Any, path: str | Path, *, limit: int | None = None, target: Any = None
+    model: Any, path: str | Path, *, limit: int | None = None, target: Any = None, encoding: str | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What a model of a matrix says of a table of its features.
 
@@ -155,6 +155,8 @@ def table_predictions(
         Rows at most.
     target : object, optional
         The column that the model learnt.
+    encoding : str, optional
+        Of a CSV file; by default UTF-8, or UTF-16 where it begins like that.
 
     Returns
     -------
@@ -169,7 +171,7 @@ def table_predictions(
     first = _first(model)
     names = getattr(first, "feature_names_in_", None)
     frames, truth, n_rows = [], [], 0
-    for X, own in feature_batches(path, first.n_features_in_, names, beside=target):
+    for X, own in feature_batches(path, first.n_features_in_, names, beside=target, encoding=encoding):
         if limit is not None:
             X, own = X[: limit - n_rows], own.iloc[: limit - n_rows]
         at = np.arange(n_rows, n_rows + len(X))

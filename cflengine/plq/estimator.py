@@ -68,8 +68,10 @@ class PLQClassifier(PLQEstimator, LinearClassifier):
     ----------
     classes_ ; coef_ : float64 (1, d), or (classes, d); intercept_ : float64, as many.
     duality_gap_ : proved, the largest over the rows of coef_, of a solution that meets the constraints to 1e-9
-        relative; violation_ : by how much it fails them. n_iter_ : passes, by row. solver_reason_ : why the worst row
-        ended; result_ and trace_ : of that row. results_ : a :class:`~cflengine.plq.result.PLQResult` for each row.
+        relative; inf where the bound is 0 and the objective, by rounding, is not, as where all targets are the same
+        (result_ has both); violation_ : by how much it fails them. n_iter_ : passes, by row. solver_reason_ : why the
+        worst row ended; result_ and trace_ : of that row. results_ : a :class:`~cflengine.plq.result.PLQResult` for
+        each row.
 
     Raises
     ------

@@ -153,13 +153,15 @@ def check_weights(
     columns: (V,), further ones.
     """
     said: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
-    known = set(map(cell_of, names))
+    known, of_classes = set(map(cell_of, names)), set(map(cell_of, classes))
     for row in rows:
         entry = tuple(float(row[name]) for name in ("weight", *columns))
         if entry[0] != 0.0:
             said[row.get("class", ""), row["feature"]].append(entry)
         else:
             require(row["feature"] in known, f"weights.csv has {row['feature']!r}, which is no feature of the model.")
+            of = row.get("class", "")
+            require(of in of_classes, f"weights.csv has a weight for {of!r}, which is no class of the model.")
     expected: dict[tuple[str, str], list[tuple[float, ...]]] = defaultdict(list)
     for name, weights in zip(classes, coef, strict=True):
         for j in np.flatnonzero(weights).tolist():

@@ -102,9 +102,8 @@ def _check_asked(report: dict[str, Any], names: tuple[str, ...]) -> None:
     """What was asked for is what was taken, of ``names`` and of how texts are cut and features counted."""
     asked, how = report["arguments"], report["compression"]
     taken = dict(how) | {"keep_case": not how["lowercase"]}
-    for name in (*names, "token_pattern", "keep_case", "sentence_borders", "weighting", "counting", "temperature"):
-        usual = name not in asked or (name == "token_pattern" and asked[name] is None)
-        same = usual or asked[name] == taken.get(name)
+    for name in (*names, "keep_case", "sentence_borders", "weighting", "counting", "temperature"):
+        same = name not in asked or asked[name] == taken.get(name)
         require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {taken.get(name)!r} was taken.")
 
 

@@ -38,7 +38,14 @@ from cflengine.verify.findings import (
     sound,
     with_progress,
 )
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts, check_weighting
+from cflengine.verify.models import (
+    KEPT_GRAMS,
+    about_run,
+    check_claims,
+    check_grams,
+    check_intercepts,
+    check_weighting,
+)
 
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -82,7 +89,10 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
     require(header["multinomial"] is many, f"the model says of one model for all classes: {header['multinomial']}.")
     check_trace(folder / "trace.csv", found)
-    check_claims(path, header, found, X.shape[0], C=C, l1_ratio=ratio, multiclass=arguments["multiclass"])
+    check_claims(
+        path, header, found, X.shape[0], about_run(report, corpus), C=C, l1_ratio=ratio,
+        multiclass=arguments["multiclass"], fit_intercept=True,
+    )  # fmt: skip
     table = rows_of(folder / "weights.csv")
     check_weights(table, coef, row_classes(labels.classes, len(coef)), names)
     notes += ("which cluster each weight was in",) if table and "cluster" in table[0] else ()

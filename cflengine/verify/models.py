@@ -83,19 +83,30 @@ def check_words(path: Path, header: Mapping[str, Any], words: Any) -> None:
 
 
 def check_claims(
-    path: Path, header: Mapping[str, Any], found: Sequence[tuple[float, float]], n_documents: int, **parameters: Any
-) -> None:
-    """What a model says of itself. found: objective and bound of each fit; n_documents: that it was learnt from;
-    parameters: as the run had them."""
+    path: Path, header: Mapping[str, Any], found: Sequence[tuple[float, float]], n_documents: int,
+    about: Mapping[str, Any], **parameters: Any,
+) -> None:  # fmt: skip
+    """What a model says of itself. found: objective and bound of each fit; n_documents: that it was learnt from; about:
+    what else it says of these (:func:`about_run`); parameters: as the run had them, classes without weights."""
     if header["gap"] is not None:
         require_gap_of(header["gap"], max(relative_gap(*pair) for pair in found), f"{path.name} says")
-    for name, value in parameters.items():
+    for name, value in ({"class_weight": None} | parameters).items():
         own = header["parameters"].get(name)
         same = close(own, value) if isinstance(value, float) else own == value
         require(same, f"{path.name} says that {name} is {own!r}, but it was {value!r}.")
     check_reasons({"reason": header.get("reason")}, path.name)
-    said = header.get("about", {}).get("n_documents", n_documents)
+    stated = header.get("about", {})
+    said = stated.get("n_documents", n_documents)
     require(said == n_documents, f"{path.name} says that it was learnt from {said!r} documents, not {n_documents:,}.")
+    for name, value in about.items():
+        own = stated.get(name, value)
+        require(own == value, f"{path.name} says of itself {name} {own!r}, but it is {value!r}.")
+
+
+def about_run(report: Mapping[str, Any], corpus: Any) -> dict[str, Any]:
+    """What a model's file says of what it was learnt from, by the report and the input."""
+    target, source = report["arguments"]["label_column"], report["corpus"]["source"]
+    return {"target": target, "learnt_from": source, "corpus_digest": corpus.digest}
 
 
 def check_intercepts(said: Sequence[float], intercept: np.ndarray) -> None:

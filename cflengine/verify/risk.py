@@ -33,7 +33,7 @@ from cflengine.verify.findings import (
     with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, require_parts, training_matrix, worst
-from cflengine.verify.models import check_claims, check_intercepts
+from cflengine.verify.models import about_run, check_claims, check_intercepts
 
 
 def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -79,8 +79,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         failing = max(failing, _check_violation(fit, [certificate]))
         found.append(checked_fit(fit, certificate.objective, certificate.lower_bound))
     check_claims(
-        folder / MODEL, header, found, X.shape[0], loss=arguments["loss"], l1_ratio=float(arguments["l1_ratio"]),
-        fit_intercept=not arguments["no_intercept"],
+        folder / MODEL, header, found, X.shape[0], about_run(report, corpus), loss=arguments["loss"],
+        l1_ratio=float(arguments["l1_ratio"]), fit_intercept=not arguments["no_intercept"],
     )  # fmt: skip
     check_trace(folder / "trace.csv", found)
     check_weights(rows_of(folder / "weights.csv"), coef, classes, names)
@@ -93,13 +93,16 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         return documents.where_known(loss.parts.value(model.scores(documents.X) - numbers.y[documents.documents]))
 
     _check_answers(folder, report, documents, LinearModel(coef, bias), loss, labels or numbers)
-    require(bool(report["path"]) == bool(arguments.get("path")), "the report has no path over C, or one not asked for.")
+    tried = [float(row["C"]) for row in report["path"] or ()]
+    asked_for = sorted({float(one) for one in arguments.get("path") or ()})
+    require(tried == asked_for, f"the report's path is over C = {tried!r}, and {asked_for!r} was asked for.")
     if report["path"]:
         check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
     for j, row in enumerate(report["path"] or ()):
         own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
         _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
         documents.check_shares({part: row[part] for part in PARTS if part in row}, worth(own, shift), "worth")
+    notes += ("how many observations were screened",)
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
         f"{len(found)} certified fits",

@@ -18,6 +18,7 @@ from cflengine.text.reading.inputs import read_input
 from cflengine.text.reading.readers import READING
 from cflengine.text.tagging.conll import read_columns
 from cflengine.text.token_presets import asked_pattern
+from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN
 from cflengine.verify.chains import verify_chain
 from cflengine.verify.compression import verify_compression, verify_path
 from cflengine.verify.embedding import verify_embedding
@@ -95,7 +96,7 @@ def _verify(folder: Path, source: Sequence[str]) -> list[Finding]:
         if isinstance(report.get("corpus"), dict):
             _check_counts(report["corpus"], read.report.to_dict())
         check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN}, "the report")
-        _check_tokens(report["arguments"], command)
+        _check_tokens(report, command)
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
         if isinstance(report.get("corpus"), dict) and not source:  # a copy may be of another encoding, say
             _check_records(folder, report["corpus"], read.report)
@@ -131,11 +132,19 @@ def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
         require(rows == own, "left_out.csv names other records than those that are no documents.")
 
 
-def _check_tokens(arguments: dict[str, Any], command: str) -> None:
-    """The token pattern is what --tokens and --drop-punctuation make, where they were given."""
-    asked = asked_pattern(command, arguments)
-    same = asked is None or arguments.get("token_pattern") == asked
-    require(same, "the report says that other tokens were asked for than its token pattern makes.")
+def _check_tokens(report: dict[str, Any], command: str) -> None:
+    """The token pattern is what --tokens and --drop-punctuation make, where they were given; and the one that was asked
+    for, or the usual one, was taken."""
+    arguments = report["arguments"]
+    asked, pattern = asked_pattern(command, arguments), arguments.get("token_pattern")
+    require(
+        asked is None or pattern == asked,
+        "the report says that other tokens were asked for than its token pattern makes.",
+    )
+    taken = report.get("token_pattern", (report.get("compression") or {}).get("token_pattern"))
+    usual = WORD_PATTERN if arguments.get("features") == "words" else DEFAULT_TOKEN_PATTERN
+    same = taken is None or taken == (pattern or usual)
+    require(same, f"the report says token_pattern {pattern!r} was asked for, and {taken!r} was taken.")
 
 
 def _damaged(folder: Path, error: Exception) -> FalseResult:

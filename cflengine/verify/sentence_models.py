@@ -14,7 +14,7 @@ from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
 from cflengine.linear.saving import read_model
 from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
-from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
 from cflengine.sentence_lasso.sentences import SentenceTable, WordFeatures, cut_sentences
 from cflengine.verify.answers import (
@@ -37,7 +37,7 @@ from cflengine.verify.findings import (
     with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, sparse_of, worst
-from cflengine.verify.models import KEPT_GRAMS, check_claims, check_grams, check_intercepts, check_words
+from cflengine.verify.models import KEPT_GRAMS, about_run, check_claims, check_grams, check_intercepts, check_words
 
 _LAMS = ("lam_sen", "lam_las", "lam_rid")
 
@@ -73,7 +73,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         reads = {"language": arguments["language"]}
         if words is not None:
             reads |= {"token_pattern": words.token_pattern, "lowercase": not arguments["keep_case"]}
-        check_claims(path, header, own_fits, len(train), **penalty.of_estimator, **reads)
+        check_claims(path, header, own_fits, len(train), about_run(report, corpus), **penalty.of_estimator, **reads)
         _check_asked(arguments, said, penalty)
         models[penalty.kind], names[penalty.kind] = model, _names(path, header, words, report)
     columns = [name for name in _LAMS if any(name in said for said in report["models"])]
@@ -98,7 +98,8 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     else:
         notes += _check_sentences(folder, report, corpus, labels, (documents, part), table, models)
         checked += (f"sentences.csv: {len(table):,} {groups}s",)
-    notes += ("grid.csv but for the best of each penalty: the weights of the others are not kept",)
+    checked += _check_grid(folder / "grid.csv", arguments, kinds)
+    notes += ("grid.csv but for λ and accuracy of the best of each penalty: the weights of the others are not kept",)
     return worst("sentence models", found, checked, notes)
 
 
@@ -185,6 +186,23 @@ def _check_best(path: Path, models: list[dict[str, Any]]) -> None:
         )
         is_said = isinstance(said["dev_accuracy"], float) and close(said["dev_accuracy"], best)
         require(taken and is_said, f"the model of penalty {said['penalty']!r} is not the best of grid.csv.")
+
+
+def _check_grid(path: Path, arguments: dict[str, Any], kinds: list[str]) -> tuple[str, ...]:
+    """grid.csv has models of the grid that was asked for, each once; how many of how many, by penalty."""
+    rows, said = rows_of(path), []
+    for kind in kinds:
+        asked = {name: sorted(map(float, arguments.get(name) or arguments["grid"])) for name in PENALTIES[kind]}
+        tried = [tuple(float(row[name]) for name in asked) for row in rows if row["penalty"] == kind]
+        among = all(
+            any(close(value, one) for one in asked[name]) for at in tried for name, value in zip(asked, at, strict=True)
+        )
+        require(among, f"grid.csv has a model of penalty {kind!r} that was not asked for.")
+        require(len(set(tried)) == len(tried), f"grid.csv has a model of penalty {kind!r} twice.")
+        whole = math.prod(len(set(values)) for values in asked.values())
+        said.append(f"{len(tried)} of {whole} models of penalty {kind!r}")
+    require({row["penalty"] for row in rows} == set(kinds), "grid.csv has other penalties than the report.")
+    return (f"λ of grid.csv: {', '.join(said)}",)
 
 
 def _names(path: Path, header: dict[str, Any], words: Any, report: dict[str, Any]) -> Any:

@@ -92,7 +92,7 @@ def _check_settings(parameters: dict[str, Any], report: dict[str, Any], dimensio
     require(said["network"] == settings["network"], "the report names two networks.")
     compared = arguments["initial"] == "compared"
     texts = {
-        "min_count": arguments["min_count"], "stop_words": arguments["stop_words"], "groups": arguments["group"],
+        "min_count": arguments["min_count"] or 2, "stop_words": arguments["stop_words"], "groups": arguments["group"],
         "lowercase": not arguments["keep_case"], "initial": "random" if compared else arguments["initial"],
     }  # fmt: skip
     if arguments["token_pattern"] is not None:

@@ -100,6 +100,40 @@ def test_what_is_no_table_of_the_features_is_refused_in_one_sentence(tmp_path, t
     assert "\n" not in str(raised.value)
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+def test_a_table_in_another_encoding(tmp_path, capsys, encoding):
+    frame = table().rename(columns={"height": "größe"})
+    columns = ["größe", *NAMES[1:]]
+    save_model(PLQRegressor().fit(frame[columns], frame["größe"]), tmp_path / "m.cflm")
+    path, out = tmp_path / "t.csv", tmp_path / "p.csv"
+    path.write_bytes(frame[columns].to_csv(index=False).encode(encoding))
+    line = ["predict", str(tmp_path / "m.cflm"), str(path), "--out", str(out)]
+    assert main(line) == (0 if encoding == "utf-16" else 2), "a byte order mark tells"
+    if encoding == "cp1252":
+        assert "t.csv is not UTF-8; say by --encoding" in capsys.readouterr().err
+    assert main([*line, "--encoding", encoding]) == 0 and len(pd.read_csv(out)) == 40
+    assert main([*line, "--encoding", "no-such"]) == 2 and "no encoding 'no-such'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--text-column=a", "--min-words=3", "--strip-html", "--documents=paragraph"])
+def test_options_that_read_texts_play_no_part(tmp_path, capsys, option):
+    save_model(PLQRegressor().fit(table()[NAMES], table()["height"]), tmp_path / "m.cflm")
+    path, out = written(table(), tmp_path, "csv"), tmp_path / "p.csv"
+    line = ["predict", str(tmp_path / "m.cflm"), str(path), "--out", str(out)]
+    assert main([*line, option]) == 2
+    assert f"{option.partition('=')[0]} plays no part with a model that reads a matrix" in capsys.readouterr().err
+
+
+def test_columns_of_truth_values_are_read_alike_from_every_file(tmp_path):
+    frame = pd.DataFrame({"a": [True, False] * 10, "b": np.arange(20.0)})
+    model = PLQRegressor().fit(frame, frame["b"])
+    csv, parquet = (table_predictions(model, written(frame, tmp_path, ending))[0] for ending in ("csv", "parquet"))
+    pd.testing.assert_frame_equal(csv, parquet)
+    (tmp_path / "mixed.csv").write_text("a,b\nTrue,1\nmaybe,2\n")
+    with pytest.raises(InputError, match="no finite number"):
+        table_predictions(model, tmp_path / "mixed.csv")
+
+
 def test_another_number_of_columns_is_said(tmp_path):
     model = PLQRegressor().fit(np.eye(3), [1.0, 2.0, 3.0])
     with pytest.raises(InputError, match="5 columns of features; the model was learnt from 3"):

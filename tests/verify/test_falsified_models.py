@@ -25,6 +25,9 @@ _LABEL = ("--text-column", "text", "--label-column", "label")
 RUNS = {
     "compress": ("compress", "--text-column", "text"),
     "logistic": ("train-logistic", *_LABEL),
+    "own tokens": ("train-logistic", *_LABEL, "--token-pattern", "[a-z]{3,}"),
+    "one C": ("erm", *_LABEL, "--loss", "hinge", "--path", "10", "--dev-split", "0.3", "--constraint",
+              "nonnegative"),
     "tf-idf": ("train-logistic", *_LABEL, "--weighting", "tf-idf", "--test-split", "0.2"),
     "k-grams": ("train-logistic", *_LABEL, "--features", "kgrams"),
     "cfl": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1", "--features", "cfl",
@@ -278,6 +281,24 @@ def documents(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
     header["about"]["n_documents"] += 1
 
 
+def about(name: str, value: Any) -> Callable[[Any, Any], None]:
+    """What a model says of what it was learnt from."""
+    return lambda header, arrays: header["about"].update({name: value})
+
+
+def shorter_path(run: Path) -> None:
+    without_last("report.json", "path")(run)
+    without_rows("path.csv", slice(1, 2))(run)
+
+
+def another_class_of_weight_0(run: Path) -> None:
+    frame = pd.read_csv(run / "weights.csv", keep_default_na=False)
+    at = frame["weight"].eq(0.0).idxmax()
+    assert frame.loc[at, "weight"] == 0.0
+    frame.loc[at, "class"] = "nobody"
+    frame.to_csv(run / "weights.csv", index=False)
+
+
 def another_name_of_weight_0(run: Path) -> None:
     frame = pd.read_csv(run / "weights.csv", keep_default_na=False)
     frame.loc[frame["weight"].eq(0.0).idxmax(), "feature"] = "nowhere"
@@ -306,6 +327,23 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "ridge": ("logistic", in_report("fits", 0, "settings", "ridge", value=0.5)),
     "intercept": ("logistic", in_report("intercepts", 0, value=12.0)),
     "trace of a model": ("logistic", in_table("trace.csv", "lower_bound", lambda cell: cell + 1.0)),
+    "target of a model": ("logistic", altered("model.cflm", about("target", "number"))),
+    "origin of a model": ("logistic", altered("model.cflm", about("learnt_from", "wiki.csv"))),
+    "corpus of a model": ("numbers", altered("model.cflm", about("corpus_digest", "0"))),
+    "target of sentences": ("sentences", altered("elastic.cflm", about("target", "number"))),
+    "weights of classes": ("logistic", altered("model.cflm", parameter("class_weight", {"x": 9.0, "y": 1.0}))),
+    "weights of classes of sentences": ("sentences", altered("elastic.cflm", parameter("class_weight", "balanced"))),
+    "no intercept": ("logistic", altered("model.cflm", parameter("fit_intercept", False))),
+    "usual tokens, not own ones": ("own tokens", in_report("arguments", "token_pattern", value=None)),
+    "own tokens, not usual ones": ("logistic", in_report("arguments", "token_pattern", value="[a-z]{4,}")),
+    "own tokens of a path": ("path", in_report("arguments", "token_pattern", value="[a-z]{4,}")),
+    "own tokens of sentences": ("sentences", in_report("arguments", "token_pattern", value="[a-z]{4,}")),
+    "own tokens of a compression": ("compress", in_report("arguments", "token_pattern", value="[a-z]{4,}")),
+    "C that were asked for": ("path", in_report("arguments", "path", value=[0.001, 0.1, 1.0, 10.0])),
+    "a C left out": ("path", shorter_path),
+    "a grid that was not tried": ("sentences", in_table("grid.csv", "lam_las", lambda cell: 7.0)),
+    "a penalty that was not tried": ("sentences", in_table("grid.csv", "penalty", lambda cell: "other")),
+    "class of weight 0": ("one C", another_class_of_weight_0),
     "columns of a matrix": ("k-grams", in_proof("proof.npz", "X_indices", with_entry(3, 10**6))),
     "borders of rows": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, 10**6))),
     "borders below 0": ("k-grams", in_proof("proof.npz", "X_indptr", with_entry(2, -7))),
@@ -534,7 +572,7 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "decoder": ("tokenizer", in_json("decoder", value={"type": "Fuse"})),
     "unknown": ("tokenizer", in_json("model", "unk_id", value=5)),
     "bytes": ("tokenizer", in_json("model", "byte_fallback", value=False)),
-    "pieces.csv": ("tokenizer", in_table("pieces.csv", "occurrences", lambda cell: cell + 1)),
+    "pieces.csv": ("tokenizer", in_table("pieces.csv", "occurrences", lambda cell: int(cell) + 1)),
     "vocab.txt": ("tokenizer", lambda run: (run / "vocab.txt").write_text("the\t-1\n")),
     "trace of a tokenizer": ("tokenizer", in_table("trace.csv", "lower_bound", lambda cell: 1e6)),
     "size that was asked for": ("tokenizer", in_report("arguments", "vocab_size", value=296)),
@@ -757,6 +795,11 @@ def test_a_tagger_with_a_template_is_verified_from_anywhere(tagger, tmp_path, mo
     (tagger / "words.tpl").rename(tagger / "gone.tpl")
     assert "words.tpl" in verify_run(tagger / "own")[0].notes[0]
     (tagger / "gone.tpl").rename(tagger / "words.tpl")
+
+
+def test_a_path_over_one_C_is_a_path(runs):
+    rows = pd.read_csv(runs("one C") / "path.csv")
+    assert rows["C"].tolist() == [10.0]
 
 
 def test_a_path_that_was_stopped_is_verified(source, tmp_path, monkeypatch):
