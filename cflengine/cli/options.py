@@ -77,6 +77,7 @@ def add_documents(command: argparse.ArgumentParser, *, min_words: int = 1) -> An
         help="leave out documents of fewer words (default: %(default)s)",
     )
     source.add_argument("--limit", type=number(int, 1), metavar="N", help="only the first N documents")
+    source.add_argument("--sheet", metavar="NAME", help="Excel: which one (default: the first with records)")
     source.add_argument("--strip-html", action="store_true", help="take tags and &references; of HTML out of the texts")
     add_encoding(source)
     return source

@@ -104,7 +104,7 @@ def predict(arguments: argparse.Namespace) -> int:
     if reads_matrix(model):
         if len(arguments.input) > 1:
             raise InputError("a model that was learnt from a matrix reads one table at a time.")
-        for option in ("text_column", "documents", "min_words", "strip_html"):
+        for option in ("text_column", "documents", "min_words", "sheet", "strip_html"):
             if getattr(arguments, option) != READING[option][1]:
                 raise InputError(f"--{option.replace('_', '-')} plays no part with a model that reads a matrix.")
         frame, beside = table_predictions(

@@ -55,16 +55,20 @@ def feature_batches(
             for j, name in enumerate(wanted):
                 X[:, j] = _numbers(batch.column(name), name, shown)
             yield X, batch.select(own).to_pandas()
-    except UnicodeDecodeError as error:
-        raise _undecoded(path, error) from error
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
-        raise InputError(f"{shown} cannot be read as a table: {str(error).splitlines()[0]}") from error
+    except (UnicodeDecodeError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        raise _unreadable(path, error) from error
 
 
-def _undecoded(path: Path, error: UnicodeDecodeError) -> InputError:
-    return InputError(
-        f"{path.name} is not {error.encoding.upper()}; say by --encoding what it is, or save it as UTF-8."
-    )
+def _unreadable(path: Path, error: Exception) -> InputError:
+    """One sentence on a table that is none."""
+    said = str(error).splitlines()[0]
+    if isinstance(error, UnicodeDecodeError) or "invalid UTF8" in said:
+        wrong = error.encoding.upper() if isinstance(error, UnicodeDecodeError) else "UTF-8"
+        return InputError(f"{path.name} is not {wrong}; say by --encoding what it is, or save it as UTF-8.")
+    with arrow_file(path) as file:
+        if file.read(4) == b"PK\x03\x04":
+            return InputError(f"{path.name} is a workbook or a ZIP; save its table as CSV or Parquet.")
+    return InputError(f"{path.name} cannot be read as a table: {said}")
 
 
 def _open(path: Path, encoding: str | None) -> tuple[list[str], Callable[[list[str]], Iterator[pa.RecordBatch]]]:
@@ -79,10 +83,8 @@ def _open(path: Path, encoding: str | None) -> tuple[list[str], Callable[[list[s
         return _once(columns, path), lambda wanted: _csv_batches(path, wanted, encoding)
     except LookupError as error:
         raise InputError(f"there is no encoding {encoding!r}.") from error
-    except UnicodeDecodeError as error:
-        raise _undecoded(path, error) from error
-    except pa.ArrowInvalid as error:
-        raise InputError(f"{path.name} cannot be read as a table: {str(error).splitlines()[0]}") from error
+    except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+        raise _unreadable(path, error) from error
 
 
 def _parquet_batches(path: Path, wanted: list[str]) -> Iterator[pa.RecordBatch]:

@@ -48,7 +48,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         Factor of ‖w‖₁, at least 0; for solver "lbfgs" alone. Not both c1 and c2 may be 0.
     c2 : float, default: 1.0
         Factor of ‖w‖² (not its half), at least 0.
-    tol : float, default: 1e-05
+    tol : float, default: 0.0001
         Certified relative gap, objective/bound − 1, at which a fit ends.
     template : object, default: None
         None, where tokens are lists of attributes (or mappings of names to numbers or strings); or the text of a CRF++
@@ -90,7 +90,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         *,
         c1: float = 0.0,
         c2: float = 1.0,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         template: Any = None,
         all_possible_states: bool = False,
         all_possible_transitions: bool = False,

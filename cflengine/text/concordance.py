@@ -152,18 +152,35 @@ def compiled_pattern(pattern: str) -> regex.Pattern[str]:
     return compiled(pattern, "the expression", regex.IGNORECASE | regex.MULTILINE)
 
 
+_LETTERS = ("x", "0")  # in the place of a wildcard
+
+
 def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
-    """The query in words, cut like the text; a wildcard stays with the word that it touches."""
+    """The query in words, cut like the text: a wildcard is cut as a letter would be in its place, or a digit where
+    letters are no tokens."""
     found: list[str] = []
     for piece in query.split():
-        reached = len(found)
-        for i, part in enumerate(piece.split("*")):
-            words = plain_tokens([part], pattern, lowercase=lowercase).words(0) if part else []
-            if i:  # the star between this part and the one before
-                joined = (found.pop() if len(found) > reached else "") + "*" + (words.pop(0) if words else "")
-                found.append(joined)
-            found += words
+        cuts = [_cut(piece, letter, pattern, lowercase) for letter in _LETTERS]
+        found += next((words for words, whole in cuts if whole), cuts[0][0])
     return found
+
+
+def _cut(piece: str, letter: str, pattern: str, lowercase: bool) -> tuple[list[str], bool]:
+    """The words of a piece without blanks, and whether every wildcard is in one; letter: cut in their place. A wildcard
+    that is cut off a letter beside it, as from Japanese, belongs to its word."""
+    table = plain_tokens([piece.replace("*", letter)], pattern, lowercase=lowercase)
+    words: list[str] = []
+    held, reached = 0, -1
+    for word, a, e in zip(table.words(0), table.start.tolist(), table.end.tolist(), strict=True):
+        n_stars = piece[a:e].count("*")
+        if len(word) == e - a:
+            word = "".join("*" if piece[a + k] == "*" else one for k, one in enumerate(word))
+        if words and a == reached and n_stars == e - a and piece[a - 1].isalnum():
+            words[-1] += word
+        else:
+            words.append(word)
+        held, reached = held + n_stars, e
+    return words, held == piece.count("*")
 
 
 def _wanted(table: TokenTable, word: str) -> np.ndarray:

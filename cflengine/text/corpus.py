@@ -20,7 +20,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import islice
 from math import isnan
 
@@ -71,9 +71,9 @@ class ReadReport:
     """How a source was read and what was left out of it.
 
     ``left_out`` holds the first 20 records left out as (0-based record number, reason), ``every_left_out`` all of
-    them. ``encoding`` is None where there is none (Parquet, texts from memory), ``encoding_note`` is empty for plain
-    UTF-8, ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's columns,
-    the text column among them.
+    them. ``encoding`` is None where there is none (Parquet, Excel, texts from memory), ``encoding_note`` is empty for
+    plain UTF-8, ``text_column`` is None where the format has no columns to choose from. ``columns`` are the source's
+    columns, the text column among them.
     """
 
     source: str
@@ -323,9 +323,9 @@ class Intake:
             value = value.item()
         if value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and isnan(value)):
             return None
-        if isinstance(value, bool | int | float | date):
+        if isinstance(value, bool | int | float | date | timedelta):
             self._n_converted += 1
-            return str(value) if isinstance(value, date) else json.dumps(value)
+            return str(value) if isinstance(value, date | timedelta) else json.dumps(value)
         kind = {"list": "a list", "dict": "a mapping", "bytes": "bytes"}.get(type(value).__name__)
         raise CorpusError(
             f"Record {self.n_records + 1} has {kind or type(value).__name__} where text is expected; "

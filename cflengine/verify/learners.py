@@ -90,7 +90,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     require(header["multinomial"] is many, f"the model says of one model for all classes: {header['multinomial']}.")
     check_trace(folder / "trace.csv", found)
     check_claims(
-        path, header, found, X.shape[0], about_run(report, corpus), C=C, l1_ratio=ratio,
+        path, header, found, X.shape[0], about_run(report), C=C, l1_ratio=ratio,
         multiclass=arguments["multiclass"], fit_intercept=True,
     )  # fmt: skip
     table = rows_of(folder / "weights.csv")

@@ -103,10 +103,16 @@ def check_claims(
         require(own == value, f"{path.name} says of itself {name} {own!r}, but it is {value!r}.")
 
 
-def about_run(report: Mapping[str, Any], corpus: Any) -> dict[str, Any]:
-    """What a model's file says of what it was learnt from, by the report and the input."""
-    target, source = report["arguments"]["label_column"], report["corpus"]["source"]
-    return {"target": target, "learnt_from": source, "corpus_digest": corpus.digest}
+def about_run(report: Mapping[str, Any]) -> dict[str, Any]:
+    """What a model's file says of what it was learnt from, by the report."""
+    return {"target": report["arguments"]["label_column"], "learnt_from": report["corpus"]["source"]}
+
+
+def check_digests(folder: Path, digest: str) -> None:
+    """The models of a run say that they were learnt from texts of this digest, or nothing of it."""
+    for path in sorted(folder.glob("*.cflm")):
+        said = read_model(path)[0].get("about", {}).get("corpus_digest", digest)
+        require(said == digest, f"{path.name} says of itself corpus_digest {said!r}, but it is {digest!r}.")
 
 
 def check_intercepts(said: Sequence[float], intercept: np.ndarray) -> None:

@@ -79,7 +79,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         failing = max(failing, _check_violation(fit, [certificate]))
         found.append(checked_fit(fit, certificate.objective, certificate.lower_bound))
     check_claims(
-        folder / MODEL, header, found, X.shape[0], about_run(report, corpus), loss=arguments["loss"],
+        folder / MODEL, header, found, X.shape[0], about_run(report), loss=arguments["loss"],
         l1_ratio=float(arguments["l1_ratio"]), fit_intercept=not arguments["no_intercept"],
     )  # fmt: skip
     check_trace(folder / "trace.csv", found)

@@ -33,6 +33,7 @@ from cflengine.verify.findings import (
     rows_of,
 )
 from cflengine.verify.learners import verify_logistic
+from cflengine.verify.models import check_digests
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
 from cflengine.verify.tokenizer import verify_tokenizer, verify_tokenizer_report
@@ -100,6 +101,7 @@ def _verify(folder: Path, source: Sequence[str]) -> list[Finding]:
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
         if isinstance(report.get("corpus"), dict) and not source:  # a copy may be of another encoding, say
             _check_records(folder, report["corpus"], read.report)
+            check_digests(folder, read.digest)
     except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
     except InputError as error:  # the input has been read: it is a file of the run

@@ -73,7 +73,7 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         reads = {"language": arguments["language"]}
         if words is not None:
             reads |= {"token_pattern": words.token_pattern, "lowercase": not arguments["keep_case"]}
-        check_claims(path, header, own_fits, len(train), about_run(report, corpus), **penalty.of_estimator, **reads)
+        check_claims(path, header, own_fits, len(train), about_run(report), **penalty.of_estimator, **reads)
         _check_asked(arguments, said, penalty)
         models[penalty.kind], names[penalty.kind] = model, _names(path, header, words, report)
     columns = [name for name in _LAMS if any(name in said for said in report["models"])]

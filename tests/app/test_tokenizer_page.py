@@ -72,7 +72,7 @@ def test_pieces_make_up_the_text_they_are_cut_from(small):
 
 
 def test_bytes_of_a_character_that_is_cut_count_as_one():
-    (document,), _ = pieces_view(["\\xe3\\x81", "\\x82本", "\\x41"])  # the last is what somebody typed
+    (document,), _ = pieces_view(["\\xe3\\x81", "\\x82本", "\\x41"])  # the last was typed like that
     assert document["text"] == "⟨E3 81⟩⟨82⟩本\\x41"
     assert document["pointers"]["length"] == [1, 2, 4]
 

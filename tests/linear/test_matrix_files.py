@@ -115,6 +115,17 @@ def test_a_table_in_another_encoding(tmp_path, capsys, encoding):
     assert main([*line, "--encoding", "no-such"]) == 2 and "no encoding 'no-such'" in capsys.readouterr().err
 
 
+def test_cells_in_another_encoding_and_workbooks_are_said(tmp_path, capsys):
+    save_model(PLQRegressor().fit(table()[NAMES], table()["height"]), tmp_path / "m.cflm", about={"target": "fit"})
+    path, out = tmp_path / "t.csv", tmp_path / "p.csv"
+    path.write_bytes(table().assign(fit="süß").to_csv(index=False).encode("cp1252"))
+    line = ["predict", str(tmp_path / "m.cflm"), str(path), "--out", str(out)]
+    assert main(line) == 2 and "t.csv is not UTF-8; say by --encoding" in capsys.readouterr().err
+    assert main([*line, "--encoding", "cp1252"]) == 0
+    path.write_bytes(b"PK\x03\x04" + bytes(range(256)))
+    assert main(line) == 2 and "t.csv is a workbook or a ZIP" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--text-column=a", "--min-words=3", "--strip-html", "--documents=paragraph"])
 def test_options_that_read_texts_play_no_part(tmp_path, capsys, option):
     save_model(PLQRegressor().fit(table()[NAMES], table()["height"]), tmp_path / "m.cflm")

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from cflengine.engine.checks import InputError
 from cflengine.text.concordance import ORDERS, Places, context_frame, find_pattern, find_words, sort_places
+from cflengine.text.token_presets import PRESETS
 from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, plain_tokens
 
 TEXTS = ["The cat sat on the mat; the CAT ran.", "", "A cat, a catalogue.\nThe\tcat sat", "sat"]
@@ -54,7 +55,30 @@ def test_a_wildcard_stays_with_the_word_that_it_touches():
     table = plain_tokens(["see <script> and <scripts>, it's $5 or $50"])
     assert found("<script*", table) == [(1, 2), (5, 6)] and found("scri*", table) == [(2, 2), (6, 6)]
     assert found("$5*", table) == [(12, 13), (15, 16)] and found("it's*", table) == [(9, 11)]
-    assert found("< * > and", table) == [(1, 4)]
+    assert found("< * > and", table) == [(1, 4)] == found("<*> and", table) and found("it*, it", table) == []
+    assert found("scripts*>, it", table) == [(6, 9)] and found("<script*>,", table) == [(5, 8)]
+
+
+@pytest.mark.parametrize(
+    ("preset", "query", "wanted"),
+    [
+        ("contractions", "*'s", ["dog's"]), ("contractions", "don'*", ["don't"]),
+        ("contractions", "d*", ["dog's", "don't"]),
+        ("social", "https://*", ["https://a.org"]), ("social", "#*", ["#tag"]), ("words", "don'*", ["don", "'", "t"]),
+        (r"[a-z]{3,}", "do*", ["dog", "don"]), (r"\d+", "1*", ["12"]), ("characters", "d*", ["d", "d"]),
+    ],
+)  # fmt: skip
+def test_a_wildcard_is_cut_as_a_letter_would_be(preset, query, wanted):
+    text = "The dog's here; don't look: https://a.org #tag 12"
+    pattern = PRESETS[preset].pattern if preset in PRESETS else preset
+    table = plain_tokens([text], pattern)
+    places = find_words(table, query, pattern=pattern)
+    words = [
+        table.vocabulary[table.tokens[k]]
+        for a, b in zip(places.first, places.last, strict=True)
+        for k in range(a, b + 1)
+    ]
+    assert words == wanted
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -1,7 +1,9 @@
 """Excel workbooks: what their sheets hold becomes the same records as a CSV file of it."""
 
 import datetime
+import gzip
 import io
+import json
 import zipfile
 
 import openpyxl
@@ -9,13 +11,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from openpyxl.styles.numbers import is_date_format, is_timedelta_format
+from openpyxl.utils.datetime import MAC_EPOCH, WINDOWS_EPOCH, from_excel
 
 from cflengine.cli import main
 from cflengine.engine import Stopped, Watch
-from cflengine.text import CorpusError, EmptyCorpusError, preview_corpus, read_corpus, reading_watched
+from cflengine.text import CorpusError, EmptyCorpusError, preview_corpus, read_corpus, reading_until, reading_watched
+from cflengine.text.reading.workbook_parts import kind_of_format, moment
+from cflengine.text.reading.workbooks import WorkbookTable
 
 NAMES = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 SHARED = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+RELATIONS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 HEADER = ["id", "answer", "score"]
 ROWS = [HEADER, [1, "tea with milk", 4.5], [2, "coffee, black", None], [3, "water, no ice", 2]]
 
@@ -45,6 +52,9 @@ def with_sheet(xml: str, strings: str = "") -> bytes:
             if name == "[Content_Types].xml" and strings:
                 part = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{SHARED}"/>'
                 data = data.replace("</Types>", part + "</Types>")
+            if name == "xl/_rels/workbook.xml.rels" and strings:
+                one = f'<Relationship Id="rId99" Type="{RELATIONS}/sharedStrings" Target="sharedStrings.xml"/>'
+                data = data.replace("</Relationships>", one + "</Relationships>")
             new.writestr(name, data)
         if strings:
             new.writestr("xl/sharedStrings.xml", f'<?xml version="1.0"?><sst {NAMES}>{strings}</sst>')
@@ -82,10 +92,10 @@ def test_values_keep_their_types():
 
 
 def test_answers_that_are_numbers_or_dates_are_spelled_out():
-    rows = [["answer"], ["every day"], [12], [datetime.datetime(2024, 5, 12)], [True]]
+    rows = [["answer"], ["every day"], [12], [datetime.datetime(2024, 5, 12)], [True], [datetime.timedelta(hours=25)]]
     corpus = read_corpus(workbook(("a", rows)), name="a.xlsx", text_column="answer")
-    assert corpus.texts == ["every day", "12", "2024-05-12 00:00:00", "true"]
-    assert "3 records hold a number, date or truth value" in corpus.report.warnings[0]
+    assert corpus.texts == ["every day", "12", "2024-05-12 00:00:00", "true", "1 day, 1:00:00"]
+    assert "4 records hold a number, date or truth value" in corpus.report.warnings[0]
 
 
 def test_errors_formulas_without_a_value_and_blanks_are_missing():
@@ -95,18 +105,68 @@ def test_errors_formulas_without_a_value_and_blanks_are_missing():
     assert corpus.metadata["score"].isna().all()
 
 
-def test_characters_that_xml_cannot_hold_are_brought_back():
-    xml = sheet_xml(
-        f'<row r="1">{inline("A1", "text")}</row><row r="2">{inline("A2", "a_x000D_b _x005F_x0041_")}</row>'
-    )
-    assert read_corpus(with_sheet(xml), name="a.xlsx").texts == ["a\rb _x0041_"]
+@pytest.mark.parametrize("shared", [False, True])
+def test_characters_that_xml_cannot_hold_are_brought_back(shared):
+    said = "a_x000D_b _x005F_x000D_ _x0041_"
+    cell = '<c r="A2" t="s"><v>0</v></c>' if shared else inline("A2", said)
+    xml = sheet_xml(f'<row r="1">{inline("A1", "text")}</row><row r="2">{cell}</row>')
+    assert read_corpus(with_sheet(xml, f"<si><t>{said}</t></si>"), name="a.xlsx").texts == ["a\rb _x000D_ _x0041_"]
+
+
+def test_words_in_several_formats_are_one_text_without_how_they_are_pronounced():
+    words = "<si><r><t>one </t></r><r><rPr/><t>two</t></r><rPh><t>wun</t></rPh><phoneticPr/></si>"
+    rows = '<row><c t="inlineStr"><is><t>text</t></is></c></row><row><c t="s"><v>0</v></c></row>'
+    assert read_corpus(with_sheet(sheet_xml(rows), words), name="a.xlsx").texts == ["one two"]
+
+
+def test_blank_rows_and_places_left_out_cost_nothing():
+    far = sheet_xml(f'<row>{inline("A1", "text")}</row><row r="1048576">{inline("A1048576", "far away")}</row>')
+    assert read_corpus(with_sheet(far), name="a.xlsx").texts == ["far away"]
+    placeless = '<row><c/><c t="str"><v>text</v></c></row><row><c t="str"><v>1</v></c><c t="str"><v>a b</v></c></row>'
+    assert read_corpus(with_sheet(sheet_xml(placeless)), name="a.xlsx").texts == ["a b"]
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    {
+        "General": "", "0.00": "", "@": "", "#,##0.00 [$€-407]": "", '0 "days"': "", "0.00E+00": "", "[Red]0": "",
+        "yyyy-mm-dd": "date", "d. mmm yyyy;@": "date", "[$-409]h:mm AM/PM": "date", "mm:ss": "date",
+        "[h]:mm:ss": "duration", "[mm]:ss": "duration", '"day" d': "date", r"\d0": "", "_d0": "",
+    }.items(),
+)  # fmt: skip
+def test_formats_of_dates(code, kind):
+    assert kind_of_format(code) == kind
+    if code != "General":  # the same as a library says
+        assert is_date_format(code) == (kind != "") and is_timedelta_format(code) == (kind == "duration")
+
+
+@given(st.floats(-1e4, 4e6, allow_nan=False), st.sampled_from([WINDOWS_EPOCH, MAC_EPOCH]), st.booleans())
+def test_moments_are_those_of_a_library(days, epoch, lapsed):
+    found = moment(days, datetime.datetime(1899, 12, 30) if epoch == WINDOWS_EPOCH else epoch, lapsed)
+    if not abs(days) < 2_957_000 or (days < 0 and not lapsed):
+        assert found == days
+        return
+    other = from_excel(days, epoch, timedelta=lapsed)
+    if isinstance(found, str):
+        found, other = (
+            datetime.datetime.combine(datetime.date(2000, 1, 1), one)
+            for one in (
+                datetime.time.fromisoformat(found),
+                other if isinstance(other, datetime.time) else datetime.time(),
+            )
+        )
+        assert abs(found - other) <= datetime.timedelta(milliseconds=2) or days > 1 - 1e-7
+    else:
+        assert abs(found - other) <= datetime.timedelta(milliseconds=2)
 
 
 def test_titles_blank_rows_and_cells_beside_the_table_are_left_out():
-    rows = [["Survey of 2024"], [], *ROWS, [], [4, "juice at noon", 1]]
+    rows = [["Survey of 2024"], [], [None, "second wave"], *ROWS, [], [4, "juice at noon", 1]]
     corpus = read_corpus(workbook(("a", rows)), name="a.xlsx")
     assert corpus.texts[-1] == "juice at noon" and corpus.report.n_records == 4
-    assert "'Survey of 2024', which was left out" in corpus.report.warnings[0]
+    assert "'Survey of 2024', 'second wave', which was left out" in corpus.report.warnings[0]
+    noted = read_corpus(workbook(("a", [["text"], ["tea with milk", "a note"], ["coffee"]])), name="a.xlsx")
+    assert noted.texts == ["tea with milk", "coffee"] and list(noted.metadata) == ["column_2"]
     many = [*ROWS, *([5, f"cup {i} of tea", 1] for i in range(300)), [6, "the last", 1, "an aside"]]
     corpus = read_corpus(workbook(("a", many)), name="a.xlsx")
     assert "1 records have cells to the right of the table" in corpus.report.warnings[0]
@@ -123,18 +183,37 @@ def test_the_first_visible_sheet_with_records_is_read_and_the_others_are_named()
     sheets = ("cover", [["All answers"]]), ("secret", ROWS[:2]), ("answers", ROWS), ("more", ROWS)
     corpus = read_corpus(workbook(*sheets, state={"secret": "hidden"}), name="a.xlsx")
     assert len(corpus) == 3
-    assert corpus.report.warnings == ("The sheet 'answers' was read; for 'more', move that one to the front.",)
+    assert corpus.report.warnings == ("The sheet 'answers' was read; others (sheet) are 'more'.",)
+
+
+def test_a_sheet_is_chosen_by_its_name():
+    more = [["text"], ["one more"], ["and another"]]
+    book = workbook(("answers", ROWS), ("More", more), ("none", []), ("hid", more[:2]), state={"hid": "hidden"})
+    assert preview_corpus(book, name="a.xlsx").sheets == ("answers", "More")
+    assert preview_corpus(book, name="a.xlsx", sheet="More").columns == ("text",)
+    found = read_corpus(book, name="a.xlsx", sheet="more")
+    assert found.texts == ["one more", "and another"] and not found.report.warnings
+    assert read_corpus(book, name="a.xlsx", sheet="hid").texts == ["one more"]
+    with pytest.raises(CorpusError, match="no sheet 'other'; its sheets are 'answers', 'More'"):
+        read_corpus(book, name="a.xlsx", sheet="other")
+    with pytest.raises(EmptyCorpusError, match="empty in the sheet 'none'"):
+        read_corpus(book, name="a.xlsx", sheet="none")
+    with pytest.raises(CorpusError, match="no workbook, so sheet does not apply"):
+        read_corpus(b"text\na b\n", name="a.csv", sheet="more")
 
 
 BAD = {
-    "no cells": (workbook(("a", [])), "is empty; give a workbook"),
+    "no cells": (workbook(("a", [])), "is empty; give a header"),
     "a header alone": (workbook(("a", [HEADER])), r"no records below its header \('id', 'answer', 'score'\)"),
     "cut off": (workbook(("a", ROWS))[:-200], "not a readable Excel workbook"),
     "not XML": (with_sheet("<worksheet"), "not a readable Excel workbook"),
     "no workbook": (with_sheet(sheet_xml(""))[:60], "not a readable Excel workbook"),
-    "a row far away": (
-        with_sheet(sheet_xml(f'<row r="999999999">{inline("A999999999", "x y")}</row>')), "more than 1,048,576 rows",
+    "too many rows": (with_sheet(sheet_xml("<row/>" * (1 << 20) + "<row/>")), "more than 1,048,576 rows"),
+    "no such words": (with_sheet(sheet_xml('<row><c t="s"><v>3</v></c></row>')), "not a readable Excel workbook"),
+    "words before the first": (
+        with_sheet(sheet_xml('<row><c t="s"><v>-9</v></c></row>'), "<si><t>a b</t></si>"), "not a readable Excel work",
     ),
+    "no number": (with_sheet(sheet_xml("<row><c><v>many</v></c></row>")), "not a readable Excel workbook"),
     "too many columns": (workbook(("a", [["x"] * 1001, ["words"] * 1001])), "more than 1,000 columns"),
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(600), "an Office document of an old kind, or one with a password"),
 }  # fmt: skip
@@ -166,27 +245,35 @@ def test_entities_are_not_expanded_without_bound():
         read_corpus(with_sheet(bomb), name="a.xlsx")
 
 
-def test_in_a_zip_and_gzipped_and_by_its_content_alone(tmp_path):
+def test_in_a_zip_and_gzipped_and_by_its_content_alone():
     data = workbook(("a", ROWS))
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("survey/answers.xlsx", data)
     assert len(read_corpus(packed.getvalue(), name="survey.zip")) == 3
+    assert len(read_corpus(gzip.compress(data), name="answers.xlsx.gz")) == 3
     assert len(read_corpus(data, name="download")) == 3
     with pytest.raises(CorpusError, match="taken for CSV, but its content is XLSX"):
         read_corpus(data, name="answers.csv")
 
 
 def test_reading_can_be_stopped():
+    data, asked = workbook(("a", ROWS)), iter([True] * 4)
     with pytest.raises(Stopped), reading_watched(Watch(lambda: False)):
-        read_corpus(workbook(("a", ROWS)), name="a.xlsx")
+        WorkbookTable(io.BytesIO(data), "a.xlsx", 1 << 20)
+    with pytest.raises(Stopped), reading_watched(Watch(lambda: next(asked, False))):
+        read_corpus(data, name="a.xlsx")
+    with pytest.raises(CorpusError, match="time limit was over"), reading_until(0.0):
+        WorkbookTable(io.BytesIO(data), "a.xlsx", 1 << 20)
 
 
 def test_the_command_takes_one(tmp_path):
     file = tmp_path / "answers.xlsx"
-    file.write_bytes(workbook(("a", ROWS)))
-    assert main(["compress", str(file), "--out", str(tmp_path / "run"), "--quiet"]) == 0
+    file.write_bytes(workbook(("a", ROWS), ("more", [["text"], ["one more cup"]])))
+    assert main(["compress", str(file), "--sheet", "more", "--out", str(tmp_path / "run"), "--quiet"]) == 0
     assert main(["verify", str(tmp_path / "run")]) == 0
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["corpus"]["n_records"] == 1 and report["arguments"]["sheet"] == "more"
 
 
 _WORDS = st.text(

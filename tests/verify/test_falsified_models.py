@@ -295,7 +295,7 @@ def another_class_of_weight_0(run: Path) -> None:
     frame = pd.read_csv(run / "weights.csv", keep_default_na=False)
     at = frame["weight"].eq(0.0).idxmax()
     assert frame.loc[at, "weight"] == 0.0
-    frame.loc[at, "class"] = "nobody"
+    frame.loc[at, "class"] = "elsewhere"
     frame.to_csv(run / "weights.csv", index=False)
 
 

@@ -49,7 +49,7 @@ class Preview:
 
     ``columns`` is empty where there is no column to choose (TXT, a ZIP or folder of text files); ``rows``
     then has the column ``text`` (and ``file``). ``candidates`` are the columns that could be text, the
-    likeliest first.
+    likeliest first; ``sheets`` those of a workbook that have rows.
     """
 
     format: str
@@ -58,6 +58,7 @@ class Preview:
     rows: pd.DataFrame
     suggested_text_column: str | None
     candidates: tuple[str, ...]
+    sheets: tuple[str, ...] = ()
 
 
 def preview_corpus(
@@ -68,6 +69,7 @@ def preview_corpus(
     format: str | None = None,
     documents: Literal["line", "paragraph"] = "line",
     encoding: str | None = None,
+    sheet: str | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> Preview:
     """The first records, the columns, and the one that looks like the text. Reads only that much.
@@ -86,6 +88,8 @@ def preview_corpus(
         What a document is in a TXT file, a line or a paragraph between blank lines.
     encoding : str or None, default: None
         Of a text file, instead of the detected one.
+    sheet : str or None, default: None
+        Of a workbook; None for the first visible one that has records.
     max_bytes : int, default: 4294967296
         Most bytes to read, uncompressed.
 
@@ -110,15 +114,18 @@ def preview_corpus(
             rows.add(record)
         columns = () if table.given_text else table.columns
         shown = _encoding(table, decoding)[0]
-        return Preview(table.format, shown, columns, rows.frame(table.columns), choice.column, choice.candidates)
+        sheets = table.sheets if isinstance(table, WorkbookTable) else ()
+        frame = rows.frame(table.columns)
+        return Preview(table.format, shown, columns, frame, choice.column, choice.candidates, sheets)
 
-    return _with_table(source, name, format, documents, encoding, max_bytes, first_records)
+    return _with_table(source, name, format, _Reading(documents, encoding, sheet, max_bytes), first_records)
 
 
 #: how a command or a project says that a source was read: option -> the kinds of its values, and the default
 READING: dict[str, tuple[tuple[type, ...], Any]] = {
     "documents": ((str,), "line"), "min_words": ((int,), 1), "limit": ((int, type(None)), None),
     "text_column": ((str, type(None)), None), "encoding": ((str, type(None)), None), "strip_html": ((bool,), False),
+    "sheet": ((str, type(None)), None),
 }  # fmt: skip
 
 
@@ -132,6 +139,7 @@ def read_corpus(
     min_words: int = 1,
     limit: int | None = None,
     encoding: str | None = None,
+    sheet: str | None = None,
     strip_html: bool = False,
     max_bytes: int = MAX_BYTES,
 ) -> Corpus:
@@ -155,6 +163,8 @@ def read_corpus(
         Stop at this many kept documents; what follows is neither read nor counted.
     encoding : str or None, default: None
         Of a text file, instead of the detected one.
+    sheet : str or None, default: None
+        Of a workbook; None for the first visible one that has records.
     strip_html : bool, default: False
         Take HTML out of the texts: tags, comments, character references; see
         :func:`~cflengine.text.markup.without_html`.
@@ -200,7 +210,7 @@ def read_corpus(
         )
 
     shown_name = name or _name_of(source)
-    return _with_table(source, name, format, documents, encoding, max_bytes, documents_of)
+    return _with_table(source, name, format, _Reading(documents, encoding, sheet, max_bytes), documents_of)
 
 
 def _name_of(source: Source) -> str:
@@ -210,23 +220,33 @@ def _name_of(source: Source) -> str:
     return Path(name).name if isinstance(name, str) else "data"
 
 
+@dataclass(frozen=True)
+class _Reading:
+    """How a source is read, as :func:`read_corpus` is told."""
+
+    documents: str
+    encoding: str | None
+    sheet: str | None
+    max_bytes: int
+
+
 def _with_table(
     source: Source,
     name: str | None,
     format: str | None,
-    documents: str,
-    encoding: str | None,
-    max_bytes: int,
+    how: _Reading,
     use: Callable[[Table, Decoding, str], _Result],
 ) -> _Result:
     """What ``use`` makes of the table in ``source``; from the start again if it proves not to be UTF-8."""
-    if documents not in ("line", "paragraph"):
-        raise CorpusError(f"documents is '{documents}'; it must be 'line' or 'paragraph'.")
+    if how.documents not in ("line", "paragraph"):
+        raise CorpusError(f"documents is '{how.documents}'; it must be 'line' or 'paragraph'.")
     with ExitStack() as stack:
-        content, kind = _located(stack, source, name, format, max_bytes)
-        decoding = initial_decoding(content.head(), encoding)
+        content, kind = _located(stack, source, name, format, how.max_bytes)
+        if how.sheet is not None and kind != "xlsx":
+            raise CorpusError(f"'{content.name}' is no workbook, so sheet does not apply; leave it out.")
+        decoding = initial_decoding(content.head(), how.encoding)
         try:
-            with _table(content, kind, decoding, documents) as table:
+            with _table(content, kind, decoding, how) as table:
                 return use(table, decoding, content.name)
         except UnicodeDecodeError as error:
             if decoding.lenient or not decoding.one_byte_units:
@@ -234,7 +254,7 @@ def _with_table(
                     f"'{content.name}' is not valid {decoding.encoding} ({error.reason}); save it as UTF-8."
                 ) from error
         decoding = decoding.forgiving() if decoding.note else detect(content.chunks())
-        with _table(content, kind, decoding, documents) as table:
+        with _table(content, kind, decoding, how) as table:
             return use(table, decoding, content.name)
 
 
@@ -260,7 +280,7 @@ def _located(
 
 
 @contextmanager
-def _table(content: Blob | FileSet, kind: str, decoding: Decoding, documents: str) -> Iterator[Table]:
+def _table(content: Blob | FileSet, kind: str, decoding: Decoding, how: _Reading) -> Iterator[Table]:
     if isinstance(content, FileSet):
         yield FilesTable(content, decoding)
         return
@@ -270,11 +290,11 @@ def _table(content: Blob | FileSet, kind: str, decoding: Decoding, documents: st
         return
     if kind == "xlsx":
         with content.seekable() as file:
-            yield WorkbookTable(file, content.name, content.max_bytes)
+            yield WorkbookTable(file, content.name, content.max_bytes, how.sheet)
         return
     with content.open(refuse_nul=decoding.one_byte_units) as stream:
         if kind == "txt":
-            yield LinesTable(decoding.lines(stream, newline=""), documents)
+            yield LinesTable(decoding.lines(stream, newline=""), how.documents)
         elif kind == "jsonl":
             yield JsonTable(decoding.lines(stream, newline="\n"), content.name)
         else:

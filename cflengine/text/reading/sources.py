@@ -263,7 +263,7 @@ def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
     if found is None and head[257:262] == b"ustar":
         found = "a tar archive"
     if found == "zip":
-        found = _kind_of_zip(blob, stated)
+        found = _kind_of_zip(blob, head, stated)
     if found and found not in TABLE_FORMATS | {"zip"}:
         raise CorpusError(f"'{blob.name}' is {found}, which cannot be read; save it as one of: {READABLE}.")
     if found:
@@ -279,13 +279,19 @@ def confirmed_format(blob: Blob, head: bytes, stated: str | None) -> str:
     return _text_format(blob.name, head, stated)
 
 
-def _kind_of_zip(blob: Blob, stated: str | None) -> str:
-    """What a ZIP is, by the names of its parts, which Office documents have, too; where it is damaged, by its own."""
-    try:
-        with blob.seekable() as file, zipfile.ZipFile(file) as archive:
-            names = archive.namelist()
-    except (*_DAMAGE, NotImplementedError):
-        return "xlsx" if stated == "xlsx" else "zip"
+def _kind_of_zip(blob: Blob, head: bytes, stated: str | None) -> str:
+    """What a ZIP is, by the names of its parts, which Office documents have, too; where these are not at hand, since it
+    is damaged or would have to be unpacked first, by what its head has of them, and its own name."""
+    names: list[str] = []
+    if not blob.gzipped and blob.packed_size is None:
+        try:
+            with blob.seekable() as file, zipfile.ZipFile(file) as archive:
+                names = archive.namelist()
+        except (*_DAMAGE, NotImplementedError):
+            pass
+    if not names:
+        parts = (b"xl/workbook.xml", b"[Content_Types].xml")
+        names = [part.decode() for part in parts if part in head] or ["xl/workbook.xml"] * (stated == "xlsx")
     if "xl/workbook.xml" in names:
         return "xlsx"
     return "an Office document" if "[Content_Types].xml" in names or names[:1] == ["mimetype"] else "zip"

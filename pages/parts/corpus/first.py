@@ -18,7 +18,16 @@ from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import current_standing
-from pages.parts.shared.state import PATH, change_settings, current_corpus, explore, settings, stop_job
+from pages.parts.shared.state import (
+    PATH,
+    change_settings,
+    current_corpus,
+    earlier_path,
+    explore,
+    path_key,
+    settings,
+    stop_job,
+)
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import gap_text, many, plain
 
@@ -43,6 +52,8 @@ def _first(job_id: str) -> None:
         st.error(plain(job.error))
         if too_many_bytes():
             link_to("solve", "Solve it in shards, which wait on disk")
+        elif earlier_path() is not None:
+            _go_on()
     elif run.points and not (run.early and job.active):
         _draw_text(run, loaded, job)
     elif job.active:
@@ -63,19 +74,24 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
             f"These are the path's phrases, of up to {many(run.max_gram, 'word')}; the other pages show those of the "
             f"last solve, of up to {many(found.max_gram, 'word')}."
         )
+    done = len(set(run.lams) & {point.lam for point in run.points})
     if job.active:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Still improving: {len(run.points)} of {len(run.lams)} λ are certified so far.")
+            st.caption(f"Still improving: {done} of {len(run.lams)} λ are certified so far.")
             st.button("Stop", key="stop_first", on_click=stop_job, args=(PATH,), disabled=job.stop.is_set())
         return
-    if len(run.points) < len(run.lams):
+    if done < len(run.lams) and job.key == path_key():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Stopped: {len(run.points)} of {len(run.lams)} λ are certified.")
-            st.button("Go on", key="go_on_first", on_click=explore)
+            st.caption(f"Stopped: {done} of {len(run.lams)} λ are certified.")
+            _go_on()
     if run.stages:
         with st.expander("How it was found: ζ from 0 to 1", key="first_stages"):
             first = next(point for point in run.points if point.lam == run.first)
             draw_scrubber(run.model(first.lam), loaded.corpus, run.stages)
+
+
+def _go_on() -> None:
+    st.button("Go on", key="go_on_first", on_click=explore)
 
 
 def _shown(run: PathRun, loaded: LoadedCorpus) -> LiveDocuments:

@@ -217,12 +217,23 @@ def _mapping(file: dict[str, Any]) -> None:
     except CorpusError as error:
         st.error(plain(str(error)))
         return
+    if len(preview.sheets) > 1:
+        first = before.get("sheet")
+        options["sheet"] = st.selectbox(
+            "Sheet", preview.sheets, preview.sheets.index(first) if first in preview.sheets else 0, width=280,
+            key=f"sheet_{name}",
+        )  # fmt: skip
+        try:
+            preview = preview_corpus(file["path"], name=name, **options)
+        except CorpusError as error:
+            st.error(plain(str(error)))
+            return
     left, middle, right = st.columns(3)
     if _has_columns(preview):
         columns = list(preview.columns)
         suggested = preview.suggested_text_column
         options["text_column"] = left.selectbox(
-            "Column that holds the text", columns, key=f"column_{name}", format_func=str,
+            "Column that holds the text", columns, key=f"column_{name}_{options.get('sheet')}", format_func=str,
             index=columns.index(suggested) if suggested in columns else None, placeholder="Choose a column",
         )  # fmt: skip
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)

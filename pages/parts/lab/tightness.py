@@ -89,7 +89,7 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
     if seen.no_texts.n:
         st.caption(seen.no_texts.sentence())
     if seen.closed:
-        st.caption("The solution is optimal, proved: two costs differ by more than lies between it and the bound.")
+        st.caption("The proof is tight: between cost and bound there is nothing that another solution could save.")
         return
     st.markdown("".join(f"**{part}**" if bold else part for part, bold in seen.sentence()))
     st.dataframe(seen.documents, hide_index=True, column_config=_DOCUMENTS, key="tightness_documents")

@@ -84,7 +84,7 @@ def draw_path_controls() -> None:
     elif job is not None and _settings_changed(job):
         st.caption(f"⚠ The settings have changed since this path was {'begun' if job.active else 'solved'}.")
     before = earlier_path()
-    if before is not None and (job is None or not (job.active or job.key == before.key)):
+    if before is not None and (job is None or not (job.active or (job.key == before.key and job.so_far.points))):
         run: PathRun = before.so_far
         lams = [point.lam for point in run.points]
         st.button(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from cflengine.compression import SOLVERS, enough_shards, estimated_seconds, needed_bytes
+from cflengine.compression import SOLVERS, ExactSettings, enough_shards, estimated_seconds, needed_bytes
 from cflengine.engine import fits, format_bytes
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.keys import RUN
@@ -126,22 +126,32 @@ def draw_controls() -> bool:
     """λ, K, Run and Stop in one row where they fit; the solver and its settings folded away. Whether Run would run: not
     where the corpus is too large for the chosen solver, for which there then are shards."""
     job, chosen = current_job(), solve_settings()
-    needed = too_many_bytes()
+    needed, refused = too_many_bytes(), _too_many_pointers() if chosen.solver == "exact" else ""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width=440):
             lam_slider()
         with st.container(width=220):
             gram_slider()
-        run_and_stop(job, run_solver, stop_job, disabled=needed > 0)
+        run_and_stop(job, run_solver, stop_job, disabled=bool(needed or refused))
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
     if needed:
         _offer_shards(needed)
+    elif refused:
+        st.warning(refused)
     elif settings().solver in (None, "guided", "relay") and not _is_quick():
         _open_choice(str(chosen.solver))
     with st.expander(f"Solver: {TITLES[str(chosen.solver)]}", key="solver_settings"):
         _solver_settings()
-    return not needed
+    return not (needed or refused)
+
+
+def _too_many_pointers() -> str:
+    """Why the exact solver would refuse the corpus; empty where it would not."""
+    lengths, most = np.diff(current_corpus().table.segment_ptr), ExactSettings().max_pointers
+    n = int(sum(np.maximum(lengths - k, 0).sum() for k in range(settings().max_gram)))
+    too_many = f"The exact solver is for small corpora: this one has {n:,} pointers, and it takes {most:,} at most."
+    return "" if n <= most else f"{too_many} Take another solver, a smaller K or fewer documents."
 
 
 def too_many_bytes() -> int:
@@ -234,15 +244,9 @@ def _solver_settings() -> None:
                 help="The rounds end sooner when the solution is binary, or when three of them found nothing better.",
             )  # fmt: skip
     limit.number_input(
-        "Time limit in seconds (0: none)",
-        0.0,
-        86400.0,
-        value=chosen.time_limit or 0.0,
-        step=10.0,
-        format="%g",
-        key="widget_limit",
-        on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
-    )
+        "Time limit in seconds (0: none)", 0.0, 86400.0, value=chosen.time_limit or 0.0, step=10.0, format="%g",
+        key="widget_limit", on_change=lambda: change_settings(time_limit=st.session_state.widget_limit or None),
+    )  # fmt: skip
     _plain_words()
 
 

@@ -169,8 +169,8 @@ class PathRun:
         self.corpus = self.corpus or self.estimator.prepare(table)
         session = self.session
         session.solver = solver = _Watched(self.corpus.index, self)
-        known = [point.lam for point in self.points]  # of a path that was stopped
-        if first is not None and first not in known and not self._begin(first, listener):
+        # the points of a path that was stopped are there already
+        if first is not None and not self.points and not self._begin(first, listener):
             solver.run = None
             return
         self.points = solve_path(

@@ -329,7 +329,11 @@ def explore() -> None:
     run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts, loaded.tokens)
     first = nearest_lam(lams, chosen.lam)
 
+    known = before.so_far if before is not None and before.key == path_key() else None
+
     def work(job: Job) -> PathRun:
+        if known is not None:  # not sooner: while the new one waits, the one before is shown
+            run.points, run.corpus, run.first, run.stages = known.points, known.corpus, known.first, known.stages
         warm_up("guided", "homotopy")
         run.solve(loaded.table, job, first=first)
         return run
@@ -337,9 +341,6 @@ def explore() -> None:
     # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
     job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
     job.gives_way = BOARD.let_pass
-    if before is not None and before.key == path_key():
-        known = before.so_far
-        run.points, run.corpus, run.first, run.stages = known.points, known.corpus, known.first, known.stages
     if before is not None and before.so_far.points:
         st.session_state.earlier_path = before.id
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)
