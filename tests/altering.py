@@ -1,4 +1,4 @@
-"""Model files that somebody has changed, for tests of what reading them says."""
+"""Changed model files, for tests of what reading them says."""
 
 from __future__ import annotations
 

@@ -153,7 +153,7 @@ def test_an_orphan_is_stopped_after_the_grace_and_a_reload_saves_it(own_board, m
     state._orphan([job.id, "forgotten"])
     job.touch()
     time.sleep(0.1)
-    assert job.state == RUNNING, "somebody looked again within the grace"
+    assert job.state == RUNNING, "it was looked at again within the grace"
     state._orphan([job.id])
     until(lambda: job.state == DONE, 5)
     finished_at = job.orphaned_at
@@ -265,7 +265,7 @@ def test_short_work_that_waits_too_long_is_given_up(own_board):
     with pytest.raises(TimeoutError):
         own_board.borrow(began.set, 0.05)
     own_board.submit(behind)
-    assert own_board.before(behind) == 1, "nobody waits for what was given up"
+    assert own_board.before(behind) == 1, "no job waits for what was given up"
     long.stop.set()
     behind.stop.set()
     own_board.borrow(lambda: None, 10.0)

@@ -302,7 +302,7 @@ def test_a_bad_upload_is_one_sentence_and_keeps_the_corpus(open_app, name):
         sentence = error.value.replace("\\", "")
         assert re.search(message, sentence), sentence[:300]
         assert len(sentence) < 500 and sentence.endswith(".") and "\n" not in sentence
-        assert "cflengine" not in sentence, "the temporary file is nobody's business"
+        assert "cflengine" not in sentence, "the temporary file is not named"
     assert numbers(app) == SAMPLE_COUNTS and app.session_state["corpus_id"] == "sample"
     assert use(app).session_state["corpus_id"] != "sample", "the next upload works"
 

@@ -58,7 +58,7 @@ def solved_run(table, lams=LAMS, settings=SETTINGS) -> PathRun:
 
 @pytest.fixture(scope="module")
 def solved(table) -> PathRun:
-    """A path that nobody refines."""
+    """A path that is not refined."""
     return solved_run(table)
 
 
@@ -120,6 +120,20 @@ def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
     assert [point.lam for point in run.points] == list(LAMS), "the last as far as it came"
     assert str(run.points[-1].result.reason) == "interrupted"
     assert 2.0 in run.choices
+
+
+def test_what_a_stopped_path_has_is_the_beginning_of_the_next(table, monkeypatch):
+    stopped = PathRun(LAMS, 3, SETTINGS, TEXTS)
+    stopped.solve(table, lambda stats: stats.lam < 0.3)
+    known = stopped.points
+    assert [point.lam for point in known] == [0.05, 0.3]
+    run = PathRun(LAMS, 3, SETTINGS, TEXTS)
+    run.points, run.corpus = known, stopped.corpus
+    monkeypatch.setattr(PathRun, "_begin", lambda *_: pytest.fail("no λ is solved before the others"))
+    run.solve(table, going, first=2.0)  # where the slider has gone to meanwhile
+    assert [point.lam for point in run.points] == list(LAMS)
+    for before, now in zip(known, run.points, strict=False):
+        assert now.result.gap <= before.result.gap and now.seconds >= before.seconds, "nothing that was known is lost"
 
 
 @pytest.mark.parametrize("quick", [20.0, 0.0], ids=["homotopy", "guided"])
@@ -307,7 +321,7 @@ def test_the_solve_of_a_lam_that_was_left_is_stopped(page, board, monkeypatch):
     first = BOARD.get(page.session_state["path_refine"])
     assert first.active and "A better one is being sought" in captions(page)
     move(page, run.choices[5], held=True)
-    assert not first.stop.is_set(), "as long as it is held nobody knows"
+    assert not first.stop.is_set(), "as long as it is held that is not known"
     move(page, run.choices[5], held=False)
     second = BOARD.get(page.session_state["path_refine"])
     assert first.stop.is_set() and second is not first and not second.stop.is_set()

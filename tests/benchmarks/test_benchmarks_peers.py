@@ -1,4 +1,4 @@
-"""The comparison with peers judges every answer alike, whoever gave it; peers that are not installed are skipped."""
+"""The comparison with peers judges every answer alike, of any peer; peers that are not installed are skipped."""
 
 from __future__ import annotations
 

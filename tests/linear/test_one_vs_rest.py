@@ -243,7 +243,7 @@ def test_a_row_that_fails_stops_those_beside_it():
         stats = IterationStats(0, "s", 0.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0, {})
         until = time.perf_counter() + 20.0
         while heard[0](stats) and heard[0].poll():
-            assert time.perf_counter() < until, "nobody said stop"
+            assert time.perf_counter() < until, "stop was not said"
             time.sleep(0.001)
         return LogisticClassifier("lbfgs").fit(np.eye(2), [0, 1]).results_[0]
 

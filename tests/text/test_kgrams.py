@@ -133,7 +133,7 @@ def test_negative_token_ids_raise():
 
 
 def test_more_pointers_than_int32_can_number_raise_before_any_work():
-    tokens = np.zeros((2**31 - 1) // 8 + 1, dtype=np.int32)  # zero pages that nobody touches take no memory
+    tokens = np.zeros((2**31 - 1) // 8 + 1, dtype=np.int32)  # zero pages that are not touched take no memory
     with pytest.raises(ValueError, match="2\\^31"):
         index_kgrams(tokens, np.array([0, len(tokens)]), 8)
 

@@ -16,7 +16,7 @@ MOST_POINTS, NAMED = 2_500, 12
 
 def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
     """Every phrase by how often the group has it (up) and the others (right), by rank, so that rare and frequent ones
-    find room; colour and shape: who has more. frame: of keyness, with "phrase"; its index goes into customdata."""
+    find space; colour and shape: who has more. frame: of keyness, with "phrase"; its index goes into customdata."""
     shown = frame[(frame["count"] + frame["others"]) > 1]
     shown = shown.iloc[np.argsort(-np.abs(shown["g2"].to_numpy()), kind="stable")[:MOST_POINTS]]
     x, y = (rankdata(shown[name], method="average") / max(len(shown), 1) for name in ("others", "count"))

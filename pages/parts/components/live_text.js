@@ -103,7 +103,7 @@ class LiveText {
       part.style.flexGrow = share;
       part.classList.toggle("short", share < 0.2);
       part.classList.toggle("shortest", share < 0.12);
-      const sized = element("span", "sized", `${this.text.sized(i + 1)} `); // left out where there is no room for it
+      const sized = element("span", "sized", `${this.text.sized(i + 1)} `); // left out where there is no space for it
       if (share > 0.08) part.append(sized, `${Math.round(100 * share)} %`);
       return part;
     });

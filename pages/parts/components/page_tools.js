@@ -1,4 +1,4 @@
-// What every page needs in the browser. A button on every Plotly chart, whoever drew it: its numbers as CSV, its picture
+// What every page needs in the browser. A button on every Plotly chart of any page: its numbers as CSV, its picture
 // as SVG or PNG. And roles that Streamlit's own markup lacks or has wrong, for those who hear a page.
 
 const STARTS = /^[=+\-@\t\r']/; // what a spreadsheet would take for a formula

@@ -69,7 +69,7 @@ class PathChart {
     this.send();
   }
 
-  // New values: the slider stays at its λ. Where Python says it stands counts only while nobody moves it.
+  // New values: the slider stays at its λ. Where Python says it stands counts only while it is not moved.
   takeChoices(data) {
     const now = this.choices[this.index];
     const busy = this.dragging || this.playing || this.waiting || this.next;

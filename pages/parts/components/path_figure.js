@@ -80,7 +80,7 @@ function lineTrace(points, name, y, format, yaxis, theme) {
   };
 }
 
-// The name of each area where it is highest, if there is room for it.
+// The name of each area where it is highest, if there is space for it.
 function areaLabels(points, theme) {
   const lengths = points[0]?.shares.length ?? 0;
   return Array.from({ length: lengths }, (_, k) => {

@@ -55,8 +55,8 @@ def trajectories_figure(
     _player(figure, moments)
     _name_ends(figure, paths, names)
     figure.add_hline(y=0, line={"color": GREY, "width": 1, "dash": "dot"})
-    room = max(3.0, 0.16 * len(paths))  # for the words at the ends
-    figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5 + room], zeroline=False)
+    space = max(3.0, 0.16 * len(paths))  # for the words at the ends
+    figure.update_xaxes(title_text="iteration of plain L-BFGS", range=[-0.5, len(paths) - 0.5 + space], zeroline=False)
     figure.update_yaxes(title_text="weight", zeroline=False)
     return figure
 

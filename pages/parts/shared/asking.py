@@ -19,7 +19,7 @@ IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs
 WAITING = "The solver is busy; this is answered when it is done."
 COMPILED_FIRST = "The engine is compiled first: once after an installation, about half a minute."
 _COMPILED = threading.Event()
-_DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, with room to spare
+_DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, amply
 
 
 @st.cache_resource(show_spinner=False)

@@ -233,7 +233,7 @@ class JobBoard:
                 return
             try:
                 future.set_result(work())
-            except BaseException as error:  # as the pool does: whoever asks for the result is told
+            except BaseException as error:  # as the pool does: what asks for the result is told
                 future.set_exception(error)
 
         self._asked.append(answer)

@@ -11,7 +11,7 @@ _NARROW, _BROAD = frozenset(" .,:;'|!()[]iljtfrI-\u202f"), frozenset("mwMWQ%@—
 
 
 def metric_row(items: Sequence[tuple[str, str] | tuple[str, str, str]]) -> None:
-    """Metrics of (label, value) or (label, value, help), side by side as far as there is room."""
+    """Metrics of (label, value) or (label, value, help), side by side as far as there is space."""
     with st.container(horizontal=True, gap="small"):
         for label, value, *more in items:
             explanation = more[0] if more else None

@@ -240,7 +240,7 @@ def test_the_first_screen_moves_under_the_slider(open_tab):
         """node => { const began = performance.now(); node.value = 0;
         node.dispatchEvent(new Event("input", { bubbles: true })); return performance.now() - began; }"""
     )
-    assert page.evaluate(pieces) > 2 * before, "more single words at once, nobody is asked"
+    assert page.evaluate(pieces) > 2 * before, "more single words at once, unasked"
     assert took < 100 and page.locator(".lt-line").inner_text() != line
     slider.evaluate(
         "node => { node.value = +node.max - 2; node.dispatchEvent(new Event('input', { bubbles: true })); }"

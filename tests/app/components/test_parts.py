@@ -137,7 +137,7 @@ def test_an_upload_is_moved_to_a_file_and_out_of_memory(monkeypatch, tmp_path):
     assert path.read_bytes() == b"data" and path.parent == tmp_path and path.suffix == ".gz"
     assert removed == [("s", "f")] and kept == [path]
     if os.name == "posix":
-        assert path.stat().st_mode & 0o077 == 0, "nobody else may read it"
+        assert path.stat().st_mode & 0o077 == 0, "no other user may read it"
     corpora._remove_files(kept)
     corpora._remove_files(kept)
     assert not path.exists()

@@ -91,7 +91,7 @@ def test_infeasible_prices_are_shrunk_only_as_far_as_needed():
     index = index_of(["word"], 1)
     costs = costs_of(index, 1.0, dictionary_cost=np.array([2.0]))
     assert dual_bound(np.array([3.0]), index.gram_of, costs) == (3.0, 1.0)
-    # a little too dear is too dear
+    # a little too expensive is too expensive
     bound, shrink = dual_bound(np.array([3.05]), index.gram_of, costs)
     assert shrink == pytest.approx(2 / 2.05) and bound < 3.0
     bound, shrink = dual_bound(np.array([12.0]), index.gram_of, costs)

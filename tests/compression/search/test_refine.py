@@ -1,4 +1,4 @@
-"""Rounding, local search and recombination: the best never gets worse, whoever says stop, and wherever."""
+"""Rounding, local search and recombination: the best never gets worse, whatever says stop, and wherever."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MinimalRun(CompressionRun):
 
     @stages.setter
     def stages(self, value) -> None:
-        """Run keeps snapshots there, which nobody takes here."""
+        """Run keeps snapshots there, which are not taken here."""
 
 
 class StopAtPoll:

@@ -64,7 +64,7 @@ MACRO_TEXTS = {
 @pytest.mark.parametrize(("lam", "unigram"), [(1.0, 1.0), (1.5, 1.2), (0.5, 0.5)])
 @pytest.mark.parametrize("kind", MACRO_TEXTS)
 def test_external_macro_compression_is_a_special_case(kind, lam, unigram):
-    """With unigrams at most as dear as pointers, overlaps never pay, and the problem is EMDC's own."""
+    """With unigrams at most as expensive as pointers, overlaps never pay, and the problem is EMDC's own."""
     texts = MACRO_TEXTS[kind]
     index = index_of(texts, 4)
     costs = external_macro_costs(index.gram_of, index.lengths(), lam, unigram)
