@@ -15,11 +15,12 @@ TABLE_3 = {
     "imdb K=3": (119, 518), "imdb K=5": (208, 575),
 }  # fmt: skip
 WORST = 0.008  # above the relaxation, as the paper reports
+GOAL = 0.001
 
 
 def parts(evidence: Evidence) -> list[Part]:
     """A row a corpus and solver."""
-    rows, quicker, said_of, close = [], [], [], []
+    rows, quicker, said_of, close, guided = [], [], [], [], []
     for title, body in evidence.cases().items():
         case = title.removeprefix("solvers: ")
         if "solvers" not in body:
@@ -30,6 +31,7 @@ def parts(evidence: Evidence) -> list[Part]:
             steps, said = f"{row.get('steps') or 0:,}", str(paper.get(solver, "–"))
             rows.append((case, solver, seconds(row.get("seconds")), said, steps, share(gap, 3), reason))
         first, second = (body["solvers"].get(name, {}) for name in ("homotopy", "reweighting"))
+        guided += [row["gap"] for row in (body["solvers"].get("guided", {}),) if row.get("gap") is not None]
         if not (first.get("seconds") and second.get("seconds")):
             continue
         at_limit = ["limit" in str(row.get("reason")) for row in (first, second)]
@@ -46,6 +48,11 @@ def parts(evidence: Evidence) -> list[Part]:
         Claim("Both end within 0.5 to 0.8 % of the relaxation (§5.2); ours is the gap to a proved bound",
               f"at most {share(WORST)} in {sum(close)} of {len(close)} runs", verdict(sum(close), len(close))),
     ]  # fmt: skip
+    if guided:
+        met, found = sum(gap <= GOAL for gap in guided), ", ".join(share(gap, 3) for gap in guided)
+        claims.append(
+            Claim(f"The guided solver proves {share(GOAL)} (this project's goal)", found, verdict(met, len(guided)))
+        )
     head = ("corpus", "solver", "seconds, 2 cores", "the paper's", "steps", "proved gap", "why it ended")
     note = (
         "λ = 1, each solver within a limit of seconds. The Beer corpus of the paper is not ours (1.5 million reviews): "
