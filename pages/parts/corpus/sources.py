@@ -231,9 +231,9 @@ def _mapping(file: dict[str, Any]) -> None:
     left, middle, right = st.columns(3)
     if _has_columns(preview):
         columns = list(preview.columns)
-        suggested = preview.suggested_text_column
+        suggested, of_sheet = preview.suggested_text_column, options.get("sheet", "")
         options["text_column"] = left.selectbox(
-            "Column that holds the text", columns, key=f"column_{name}_{options.get('sheet')}", format_func=str,
+            "Column that holds the text", columns, key=f"column_{name}{of_sheet}", format_func=str,
             index=columns.index(suggested) if suggested in columns else None, placeholder="Choose a column",
         )  # fmt: skip
     options["min_words"] = middle.number_input("Leave out documents of fewer words than", 1, 10_000, 1)
