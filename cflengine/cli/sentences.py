@@ -190,6 +190,10 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
     for name in ("lam_sen", "lam_las", "lam_rid"):
         if getattr(arguments, name) and not any(name in PENALTIES[kind] for kind in arguments.models):
             raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
+    if "sentence" not in arguments.models:
+        for name, usual in (("group_weights", "equal"), ("solver", "majorise"), ("rho", None)):
+            if getattr(arguments, name) != usual:
+                raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
 
 
 def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:

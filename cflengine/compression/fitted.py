@@ -23,13 +23,13 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
 from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import SavedModel
-from cflengine.linear.weighting import document_frequency, inverse_document_frequency, weigh
+from cflengine.linear.weighting import document_frequency, idf_of, inverse_document_frequency, weigh
 from cflengine.text.kgrams import KGramIndex
 from cflengine.text.stored import as_documents
 from cflengine.text.token_table import TokenTable
 from cflengine.text.tokens import Tokenizer
 
-_READ_LATER = ("weighting", "counting", "temperature")
+_READ_LATER = ("weighting", "counting", "temperature", "literal_cost")
 
 
 class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
@@ -50,6 +50,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     gram_ids_: np.ndarray
     encoding_: Encoding
     idf_: np.ndarray
+    _idf_of: str  # counting that idf_ is of: pointers, or occurrences, as of soft counts
     dictionary_: pd.DataFrame
     _codebook: Codebook
     _tokenizer: Cutter
@@ -114,7 +115,20 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             raise InputError("a loaded model does not hold the documents that it was learnt from: give some.")
         with threads(self.n_threads):
             counts = self._counted(None if X is None else self._tokens(X))
-        return weigh(counts, weighting or self.weighting, self.idf_)
+        weighting = weighting or self.weighting
+        return weigh(counts, weighting, self.idf_ if weighting in ("count", "tf") else self._idf())
+
+    def _idf(self) -> np.ndarray:
+        """The idf as features are counted now. Raises InputError where the model was loaded, and another counting was
+        set since."""
+        kind = "pointers" if self.counting == "pointers" else "occurrences"
+        if kind != self._idf_of:
+            if not hasattr(self, "corpus_"):
+                raise InputError(
+                    f"the model holds no idf of features counted by {self.counting!r}: it was saved with another way."
+                )
+            self.idf_, self._idf_of = idf_of(self._counted(None)), kind
+        return self.idf_
 
     def _tokens(self, X: Iterable[str] | TokenTable) -> TokenTable:
         """Documents as tokens, cut as those of ``fit`` were, whatever parameters have been set since."""
@@ -224,6 +238,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             "gram_ids_": gram_ids,
             "encoding_": encoding,
             "idf_": inverse_document_frequency(counted, encoding.n_documents),
+            "_idf_of": "pointers" if self.counting == "pointers" else "occurrences",
             "dictionary_": dictionary,
             "_codebook": Codebook(grams, by_length, literal),
             **self._settled(corpus.cutter),

@@ -74,6 +74,7 @@ def features_of(
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     model.__dict__.update(model._settled(cutter))
     model.grams_, model.idf_ = found, arrays["idf"]
+    model._idf_of = "pointers" if model.counting == "pointers" else "occurrences"
     model.duality_gap_ = np.inf if gap is None else gap
     model.dictionary_ = dictionary_frame(found, arrays["count"], arrays["documents"], arrays["cost"])
     return model

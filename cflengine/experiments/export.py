@@ -25,12 +25,11 @@ def by_target(findings: Sequence[Finding], name: str) -> pd.DataFrame:
     frames = []
     for finding in findings:
         frame = getattr(finding, name)
-        frame = frame() if callable(frame) else frame
-        if len(frame):
-            frame = frame.copy()
-            frame.insert(0, "target", finding.task.target.column)
-            frames.append(frame)
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame({"target": []})
+        frame = (frame() if callable(frame) else frame).copy()
+        frame.insert(0, "target", finding.task.target.column)
+        frames.append(frame)
+    full = [frame for frame in frames if len(frame)] or frames[:1]
+    return pd.concat(full, ignore_index=True) if full else pd.DataFrame({"target": []})
 
 
 def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:

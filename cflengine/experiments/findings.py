@@ -274,6 +274,7 @@ def final_model(evaluation: Evaluation, finding: Finding) -> Any:
     chosen = finding.standing.winner[best.candidate.method].outcome.chosen
     counts = features.features(table, weighting="count")
     features.idf_ = idf_of(counts)
+    features._idf_of = "pointers" if features.counting == "pointers" else "occurrences"
     features.set_params(weighting=evaluation.settings.weighting)
     model = task.final(features.features(table), chosen)
     return Pipeline([("features", features), ("model", model)])

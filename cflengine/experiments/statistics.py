@@ -124,7 +124,7 @@ def paired_p(first: np.ndarray, second: np.ndarray, groups: np.ndarray | None = 
     difference = np.bincount(member, first.astype(np.float64) - second.astype(np.float64))
     if not difference.any():
         return 1.0
-    n = len(difference)
+    n, difference = len(difference), difference / np.abs(difference).max()  # its squares neither vanish nor overflow
     if n <= _MOST_FLIPS:
         signs = 1.0 - 2.0 * ((np.arange(1 << n)[:, None] >> np.arange(n)) & 1)
         total = abs(difference.sum())

@@ -47,7 +47,7 @@ def weigh(counts: sparse.csr_matrix, weighting: str, idf: np.ndarray) -> sparse.
     matrix = counts.astype(np.float64)
     if weighting in ("tf", "tf-idf"):
         totals = np.asarray(matrix.sum(axis=1)).ravel()
-        matrix.data /= np.repeat(totals, np.diff(matrix.indptr))
+        matrix.data /= np.repeat(np.where(totals > 0, totals, 1.0), np.diff(matrix.indptr))
     if weighting == "damped":
         np.sqrt(matrix.data, out=matrix.data)
     if weighting in ("idf", "tf-idf", "damped"):

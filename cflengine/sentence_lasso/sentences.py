@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from scipy import sparse
 from cflengine.text.sentences import unit_spans
 from cflengine.text.token_table import TokenTable, plain_tokens, printable
 
+_NO_BLANK = re.compile(r"\S")
 #: Occurrences of features: document, start (code point in it), feature, end (code point behind it); four int arrays.
 Occurrences = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
@@ -84,11 +86,20 @@ class GramFeatures:
     def find(self, documents: Sequence[str]) -> Occurrences:
         encoding = self.model.encode(documents)
         known = encoding.gram >= 0
-        found = (encoding.document, encoding.start_char, encoding.gram, encoding.end_char)
-        return found[0][known], found[1][known], found[2][known], found[3][known]
+        document, start = encoding.document[known], encoding.start_char[known]
+        if getattr(self.model, "tokens", "words") != "words":
+            start = _visible(documents, document, start)
+        return document, start, encoding.gram[known], encoding.end_char[known]
 
     def names(self) -> list[str]:
         return [str(name) for name in self.model.get_feature_names_out()]
+
+
+def _visible(documents: Sequence[str], document: np.ndarray, start: np.ndarray) -> np.ndarray:
+    """Where features can first be seen: pieces of words have the blank before a word in front, and belong to the
+    sentence of the word."""
+    found = (_NO_BLANK.search(documents[d], a) for d, a in zip(document.tolist(), start.tolist(), strict=True))
+    return np.array([a if one is None else one.start() for a, one in zip(start.tolist(), found, strict=True)], np.int32)
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class IndexFile:
         except InputError:
             raise
         except (OSError, *NPZ_DAMAGE) as error:
-            self.say(f"{self.path} is damaged ({error}): the corpus is indexed again")
+            self.say(f"{self.path} is damaged ({type(error).__name__}): the corpus is indexed again")
         return self.make(tokens, doc_ptr, max_gram, **how)
 
     def remove(self) -> None:

@@ -151,8 +151,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         Returns
         -------
         TokenTable
-            Forms are as files have them; start and end are of the normalised text, and a character that is cut belongs
-            to each of its pieces.
+            Forms are as files have them; a character that is cut, or that normalisation made of several, belongs to
+            each of its pieces, whole.
         """
         check_is_fitted(self, "pieces_")
         texts = as_documents(texts)
@@ -170,13 +170,22 @@ class FittedTokenizer(SavedModel, BaseEstimator):
         forms = [self.pieces_[i] for i in entries[order]]
         start = (end - begun - within).astype(np.int32)
         table = TokenTable(rank[tokens], doc_ptr, start, end.astype(np.int32), forms)
-        if not sentence_borders:
-            return table
-        # a piece with a blank before its word begins a sentence all the same
-        blank = np.array([len(raw) - len(raw.lstrip()) if raw.strip() else 0 for raw in self._raw])[every]
-        visible = replace(table, start=(start + blank).astype(np.int32))
-        bordered = with_sentence_borders(visible, list(map(self._cutting.normalised, texts)))
-        return replace(bordered, start=start)
+        normalised = list(map(self._cutting.normalised, texts))
+        if sentence_borders:  # a piece with a blank before its word begins a sentence all the same
+            blank = np.array([len(raw) - len(raw.lstrip()) if raw.strip() else 0 for raw in self._raw])[every]
+            visible = replace(table, start=(start + blank).astype(np.int32))
+            table = replace(with_sentence_borders(visible, normalised), start=start)
+        return self._in_texts(table, texts, normalised)
+
+    def _in_texts(self, table: TokenTable, texts: Sequence[str], normalised: Sequence[str]) -> TokenTable:
+        """The same with places in the texts, not in what normalisation made of them."""
+        start, end = table.start.copy(), table.end.copy()
+        for d, (text, other) in enumerate(zip(texts, normalised, strict=True)):
+            if text != other and len(other):
+                own = slice(table.doc_ptr[d], table.doc_ptr[d + 1])
+                first, last = self._cutting.places(text)
+                start[own], end[own] = first[start[own]], last[end[own] - 1]
+        return replace(table, start=start, end=end)
 
     def pieces_frame(self) -> pd.DataFrame:
         """A row a piece: id, piece, as files have it; occurrences: in the words of the corpus, chosen: whether it was

@@ -7,6 +7,7 @@ of GPT-4 (cl100k), as Hugging Face's tokenizers write them, and one that cuts be
 from __future__ import annotations
 
 import unicodedata
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -95,6 +96,16 @@ class Cutting:
         for step in self.normalisation:
             text = _STEPS[step](text)
         return text
+
+    def places(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """int32 each, by character of the normalised text: where in the text the characters begin and end that it was
+        made of. Steps work on a character as readers see it at a time, which an accent, say, belongs to."""
+        first, last = array("i"), array("i")
+        for match in regex.finditer(r"\X", text):
+            n = len(self.normalised(match.group()))
+            first.extend([match.start()] * n)
+            last.extend([match.end()] * n)
+        return np.array(first, dtype=np.int32), np.array(last, dtype=np.int32)
 
     def words(self, text: str) -> Iterator[str]:
         """The words of a normalised text, which they make up."""

@@ -217,6 +217,20 @@ def test_jobs_that_were_stopped_are_none_that_go_before(own_board):
     assert own_board.place(third) == "Queued: 1 solve before yours."
 
 
+def test_a_job_that_is_stopped_while_it_waits_ends_at_once(own_board):
+    first, second, done = Job("a", (), work_until_stopped), Job("b", (), lambda job: done.append(1)), []
+    for job in (first, second):
+        own_board.submit(job)
+    until(lambda: first.state == RUNNING)
+    second.end()
+    assert (second.state, second.error) == (FAILED, "Stopped before it began.") and second.ended.is_set()
+    assert first.state == RUNNING and not own_board.place(second)
+    first.end()
+    until(lambda: not own_board.busy)
+    own_board.submit(last := Job("c", (), lambda job: 1)).result(timeout=10)
+    assert last.result == 1 and second.state == FAILED and not done, "its turn has come and gone"
+
+
 def test_jobs_in_passing_are_forgotten_before_any_other(own_board):
     kept = Job("kept", (), lambda job: 1)
     own_board.submit(kept).result(timeout=10)

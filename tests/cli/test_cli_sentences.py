@@ -121,6 +121,14 @@ def test_kgrams_and_more_than_two_classes(run, table, tmp_path):
             ["--label-column", "mood", "--models", "lasso", "--lam-rid", "1"],
             "--lam-rid plays no part with --models lasso",
         ),
+        (
+            ["--label-column", "mood", "--models", "lasso", "--group-weights", "length"],
+            "--group-weights plays no part with --models lasso",
+        ),
+        (
+            ["--label-column", "mood", "--models", "lasso", "--solver", "admm"],
+            "--solver plays no part with --models lasso",
+        ),
         (["--label-column", "mood", "--language", "klingon"], "language must be a code such as 'en'"),
         (["--label-column", "mood", "--test-split", "who=w0", "--dev-split", "who=w0"], "are the test's already"),
         ([], "--label-column"),

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cflengine import CompressiveFeatures
+from cflengine import CompressiveFeatures, load_model
 from cflengine.compression import counting
+from cflengine.engine import InputError
 from cflengine.verify.counts import expected_uses
 
 TEXTS = ["the cat sat on the cat", "the dog sat on the mat", "a cat", "", "the cat the cat the cat", "on the mat sat"]
@@ -138,3 +139,24 @@ def test_saved_features_count_the_same(tmp_path, how):
 def test_settings_out_of_range_are_refused(wrong):
     with pytest.raises(ValueError, match=r"counting|temperature"):
         CompressiveFeatures(**wrong).fit(TEXTS)
+
+
+def test_counting_and_literal_cost_that_are_set_anew_are_those_of_a_fit_with_them(tmp_path):
+    known = CompressiveFeatures(lam=0.3, weighting="tf-idf").fit(TEXTS)
+    for anew in ({"counting": "occurrences"}, {"counting": "soft", "literal_cost": 0.1}, {"counting": "pointers"}):
+        model = known.set_params(**anew)
+        other = CompressiveFeatures(lam=0.3, weighting="tf-idf", **anew).fit(TEXTS)
+        new = ["the cat sat elsewhere", "a mat"]
+        np.testing.assert_allclose(model.transform(new).toarray(), other.transform(new).toarray(), atol=1e-12)
+        model.save(tmp_path / "m.cflm")
+        again = load_model(tmp_path / "m.cflm")
+        np.testing.assert_array_equal(again.transform(new).toarray(), model.transform(new).toarray())
+    again.set_params(counting="occurrences")
+    with pytest.raises(InputError, match="holds no idf of features counted by 'occurrences'"):
+        again.transform(TEXTS)
+    assert again.set_params(weighting="tf").transform(TEXTS).nnz
+
+
+def test_soft_counts_that_vanish_are_no_nan():
+    model = CompressiveFeatures(counting="soft", temperature=0.001, literal_cost=0.01, weighting="tf")
+    assert np.isfinite(model.fit(["a b a b a b a b"] * 3).transform(["a b"]).toarray()).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import pickle
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.svm import LinearSVC
 
-from cflengine import CompressiveFeatures, CompressiveSearchCV, SubwordTokenizer, load_model
+from cflengine import CompressiveFeatures, CompressiveSearchCV, SentenceLassoClassifier, SubwordTokenizer, load_model
 from cflengine.compression import CompressionSession
 from cflengine.engine import Stopped, Watch
 from cflengine.engine.checks import InputError
@@ -59,6 +60,28 @@ def test_sentences_are_borders_of_subwords_too():
     assert any(".ĠT" in "".join(gram) for gram in across.grams_)
     assert not any(".ĠT" in "".join(gram) for gram in inside.grams_)
     assert ("ĠTwo" in inside.tokenizer_.pieces_) and any(gram[0] == "ĠTwo" for gram in inside.grams_)
+
+
+def test_places_are_in_the_text_also_where_it_is_normalised():
+    texts = ["cafe\u0301 cafe\u0301 bar", "\u0130stanbul \u0130stanbul good", "stra\u00dfe STRASSE ok"] * 3
+    tokenizer = SubwordTokenizer(262, normalisation=("nfc", "lowercase"))
+    model = CompressiveFeatures(lam=1.0, max_gram=2, tokens=tokenizer).fit(texts)
+    encoding = model.encode(texts[:3])
+    for d, text in enumerate(texts[:3]):
+        own = encoding.document == d
+        spans = list(zip(encoding.start_char[own].tolist(), encoding.end_char[own].tolist(), strict=True))
+        assert spans[0][0] == 0 and spans[-1][1] == len(text)
+        assert all(a < b and c <= b for (a, b), (c, _) in itertools.pairwise(spans)), "no gap"
+        assert not any(text[a : a + 1] in ("\u0301", "\u0307") for a, _ in spans), "no character is cut"
+
+
+def test_a_piece_with_a_blank_in_front_belongs_to_the_sentence_of_its_word():
+    texts, y = ["The beer came. Awful.", "The beer came. Great."] * 6, [0, 1] * 6
+    for tokens in ("words", SubwordTokenizer(285)):
+        features = CompressiveFeatures(lam=1.0, max_gram=1, tokens=tokens)
+        model = SentenceLassoClassifier(lam_sen=0.01, l1=0.01, features=features).fit(texts, y)
+        said = model.sentence_relevance(texts[:2])["log_odds"].to_numpy()
+        assert said[[0, 2]] == pytest.approx(0.0, abs=1e-9) and (np.abs(said[[1, 3]]) > 0.1).all()
 
 
 def test_a_frozen_tokenizer_is_used_as_it_is(tmp_path):

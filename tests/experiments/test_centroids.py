@@ -106,6 +106,8 @@ def test_paired_tests():
     assert paired_p(right, right) == 1.0
     assert paired_p(right, np.zeros(60, dtype=bool)) < 1e-10
     errors = np.random.default_rng(0).random(80)
+    for scale in (1e-170, 1e160):  # squares of either are none
+        assert paired_p(errors * scale, errors[::-1] * scale) == pytest.approx(paired_p(errors, errors[::-1]))
     assert paired_p(errors, errors) == 1.0 and paired_p(errors, errors + 0.1 + 0.01 * np.arange(80)) < 1e-10
 
 

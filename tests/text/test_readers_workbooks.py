@@ -164,13 +164,57 @@ def test_titles_blank_rows_and_cells_beside_the_table_are_left_out():
     rows = [["Survey of 2024"], [], [None, "second wave"], *ROWS, [], [4, "juice at noon", 1]]
     corpus = read_corpus(workbook(("a", rows)), name="a.xlsx")
     assert corpus.texts[-1] == "juice at noon" and corpus.report.n_records == 4
-    assert "'Survey of 2024', 'second wave', which was left out" in corpus.report.warnings[0]
+    assert "rows above the table were left out: 'Survey of 2024', 'second wave'." in corpus.report.warnings[0]
     noted = read_corpus(workbook(("a", [["text"], ["tea with milk", "a note"], ["coffee"]])), name="a.xlsx")
     assert noted.texts == ["tea with milk", "coffee"] and list(noted.metadata) == ["column_2"]
     many = [*ROWS, *([5, f"cup {i} of tea", 1] for i in range(300)), [6, "the last", 1, "an aside"]]
     corpus = read_corpus(workbook(("a", many)), name="a.xlsx")
-    assert "1 records have cells to the right of the table" in corpus.report.warnings[0]
+    assert "1 record has cells to the right of the table" in corpus.report.warnings[0]
     assert corpus.texts[-1] == "the last" and list(corpus.metadata) == ["id", "score"]
+
+
+def test_a_title_above_a_single_column_and_columns_left_of_the_table_are_left_out():
+    titled = read_corpus(workbook(("a", [["My notes"], [], ["Comments"], ["tea again"], ["more tea"]])), name="a.xlsx")
+    assert titled.texts == ["tea again", "more tea"] and titled.report.text_column == "Comments"
+    rows = [[], [None, None, "id", "answer"], [None, None, 1, "tea with milk"], [None, None, 2, "coffee, black"]]
+    corpus = read_corpus(workbook(("a", rows)), name="a.xlsx")
+    assert corpus.report.columns == ("id", "answer") and corpus.metadata["id"].tolist() == [1, 2]
+
+
+def test_a_header_may_be_a_long_question_on_two_lines_or_a_date():
+    question = "What did you like about the tea,\nand what did you not? " + "Please say it in your own words. " * 6
+    rows = [["no", question, datetime.datetime(2024, 1, 1)], *([k, f"cup {k} was good", k] for k in range(9))]
+    corpus = read_corpus(workbook(("a", rows)), name="a.xlsx")
+    assert len(corpus) == 9 and corpus.report.text_column == " ".join(question.split())
+    assert list(corpus.metadata) == ["no", "2024-01-01"] and corpus.metadata["no"].tolist() == list(range(9))
+    texts = [[1, "the first text " * 20], [2, "the second text " * 20], [3, "the third text " * 20]]
+    assert len(read_corpus(workbook(("a", texts)), name="a.xlsx")) == 3, "no header"
+
+
+def test_cells_of_nothing_and_times_of_day_by_their_kind():
+    cells = '<c t="str"><v>{}</v></c>'.format
+    row = f'{cells("a b")}<c t="s"><v></v></c><c t="s"/><c t="d"><v>10:00:00</v></c><c t="d"><v>2024-05-03</v></c>'
+    xml = sheet_xml(f"<row>{''.join(map(cells, ['text', 'x', 'y', 'at', 'day']))}</row><row>{row}</row>")
+    metadata = read_corpus(with_sheet(xml), name="a.xlsx").metadata
+    assert metadata["x"].isna().all() and metadata["at"].tolist() == ["10:00:00"]
+    assert metadata["day"].tolist() == [pd.Timestamp(2024, 5, 3)]
+
+
+def test_formulas_without_a_result_and_sheets_that_cannot_be_read_are_said():
+    rows = [["text", "n"], ["tea with milk", "=1+1"], ["coffee", "=2+2"]]
+    notes = read_corpus(workbook(("a", rows)), name="a.xlsx").report.warnings
+    assert notes == (
+        "2 cells are formulas without a result in the file: open it in Excel or LibreOffice and save it once.",
+    )
+    out = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(workbook(("a", ROWS), ("b", ROWS)))) as old, zipfile.ZipFile(out, "w") as new:
+        for name in old.namelist():
+            if name != "xl/worksheets/sheet2.xml":
+                new.writestr(name, old.read(name))
+    corpus = read_corpus(out.getvalue(), name="a.xlsx")
+    assert len(corpus) == 3 and "The sheet 'b' was left out: 'a.xlsx' is not a readable" in corpus.report.warnings[0]
+    with pytest.raises(CorpusError, match="not a readable Excel workbook"):
+        read_corpus(out.getvalue(), name="a.xlsx", sheet="b")
 
 
 def test_a_sheet_without_header_has_numbered_columns():
@@ -183,7 +227,7 @@ def test_the_first_visible_sheet_with_records_is_read_and_the_others_are_named()
     sheets = ("cover", [["All answers"]]), ("secret", ROWS[:2]), ("answers", ROWS), ("more", ROWS)
     corpus = read_corpus(workbook(*sheets, state={"secret": "hidden"}), name="a.xlsx")
     assert len(corpus) == 3
-    assert corpus.report.warnings == ("The sheet 'answers' was read; others (sheet) are 'more'.",)
+    assert corpus.report.warnings == ("The sheet 'answers' was read; the workbook also has 'more' (sheet, --sheet).",)
 
 
 def test_a_sheet_is_chosen_by_its_name():
@@ -214,7 +258,7 @@ BAD = {
         with_sheet(sheet_xml('<row><c t="s"><v>-9</v></c></row>'), "<si><t>a b</t></si>"), "not a readable Excel work",
     ),
     "no number": (with_sheet(sheet_xml("<row><c><v>many</v></c></row>")), "not a readable Excel workbook"),
-    "too many columns": (workbook(("a", [["x"] * 1001, ["words"] * 1001])), "more than 1,000 columns"),
+    "too many columns": (workbook(("a", [["x"] * 1001, ["words"] * 1001])), "a cell beyond column 1,000"),
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(600), "an Office document of an old kind, or one with a password"),
 }  # fmt: skip
 

@@ -288,7 +288,8 @@ def _kind_of_zip(blob: Blob, head: bytes, stated: str | None) -> str:
             with blob.seekable() as file, zipfile.ZipFile(file) as archive:
                 names = archive.namelist()
         except (*_DAMAGE, NotImplementedError):
-            pass
+            if stated == "xlsx":
+                return stated  # which says that it is damaged
     if not names:
         parts = (b"xl/workbook.xml", b"[Content_Types].xml")
         names = [part.decode() for part in parts if part in head] or ["xl/workbook.xml"] * (stated == "xlsx")

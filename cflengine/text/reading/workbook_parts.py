@@ -73,6 +73,7 @@ class Workbook:
     _strings: list[str] = field(default_factory=list)
     _kinds: list[str] = field(default_factory=list)  # of each style: "date", "duration" or ""
     _epoch: datetime = _EPOCH
+    uncomputed: int = 0  # formulas without a value that rows have met
 
     def __post_init__(self) -> None:
         targets: dict[str, tuple[str, str]] = {}
@@ -104,6 +105,7 @@ class Workbook:
         for _ in self._read(sheet.part, cells):
             if cells.n_rows > MOST_ROWS:
                 raise CorpusError(f"'{self.name}' has more than {MOST_ROWS:,} rows; save it as CSV.")
+            self.uncomputed, cells.n_uncomputed = self.uncomputed + cells.n_uncomputed, 0
             yield from cells.done
             cells.done.clear()
 
@@ -133,15 +135,15 @@ class Workbook:
 
     def _value(self, kind: str, style: str, text: str) -> Any:
         """What a cell holds; None for nothing, and for an error."""
+        if not text.strip():
+            return None
         if kind in ("s", "str", "inlineStr", "e"):
             text = self._shared(int(text)) if kind == "s" else decoded(text)
             return None if not text.strip() or text in _ERROR_WORDS else text
-        if not text.strip():
-            return None
         if kind == "b":
             return text.strip() in ("1", "true")
         if kind == "d":
-            return datetime.fromisoformat(text.strip())
+            return datetime.fromisoformat(text.strip()) if "-" in text else text.strip()  # or a time of day
         number = float(text)
         of_style = self._kinds[int(style)] if style and int(style) < len(self._kinds) else ""
         if of_style:
@@ -267,12 +269,14 @@ def kind_of_format(code: str) -> str:
 
 
 class _Cells(_Texts):
-    """The rows of a sheet. done: those that are whole and not blank; n_rows: so far, blank ones included."""
+    """The rows of a sheet. done: those that are whole and not blank; n_rows: so far, blank ones included; n_uncomputed:
+    formulas without a value."""
 
     def __init__(self, value: Callable[[str, str, str], Any]) -> None:
         super().__init__()
         self.done: list[Row] = []
-        self.n_rows = 0
+        self.n_rows = self.n_uncomputed = 0
+        self._formula = False
         self._value, self._row = value, Row()
         self._column, self._kind, self._style = -1, "n", ""
 
@@ -286,12 +290,16 @@ class _Cells(_Texts):
             place = _LETTERS.match(attributes.get("r", ""))
             self._column = self._column + 1 if place is None else _column(place[0])
             self._kind, self._style = attributes.get("t", "n"), attributes.get("s", "")
+            self._formula = False
+        elif name == "f":
+            self._formula = True
 
     def end(self, tag: str) -> None:
         super().end(tag)
         name = tag.rpartition(" ")[2]
         if name == "c":
             text = self.taken()
+            self.n_uncomputed += self._formula and not text
             if self._column <= MOST_COLUMNS and (value := self._value(self._kind, self._style, text)) is not None:
                 self._row[self._column] = value
         elif name == "row" and self._row:

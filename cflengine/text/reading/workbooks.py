@@ -19,7 +19,7 @@ from cflengine.text.reading.columns import is_text_name, listed, unique_names
 from cflengine.text.reading.delimited import looks_like_data
 from cflengine.text.reading.workbook_parts import MOST_COLUMNS, Row, Sheet, Workbook, damaged
 
-_SAMPLE_ROWS, _TITLE_ROWS = 200, 5
+_SAMPLE_ROWS, _TITLE_ROWS, _LONG = 200, 5, 200
 
 
 class WorkbookTable:
@@ -60,28 +60,37 @@ class WorkbookTable:
         self._notes: list[str] = []
         self._sheet = self._choose(sheet)
         sample = list(islice(self._book.rows(self._sheet), _SAMPLE_ROWS))
-        self._width = max(max(row) for row in sample) + 1
-        if self._width > MOST_COLUMNS:
-            raise CorpusError(f"'{name}' has more than {MOST_COLUMNS:,} columns; leave out those without a record.")
         self._above = self._titles(sample)
-        texts = [[str(row.get(k, "")) for k in range(self._width)] for row in sample[self._above :]]
-        self.has_header = not looks_like_data(texts)
+        below = sample[self._above :]
+        first, last = min(map(min, below)), max(map(max, below))
+        if last >= MOST_COLUMNS:
+            raise CorpusError(f"'{name}' has a cell beyond column {MOST_COLUMNS:,}; delete what is right of the table.")
+        self._places = range(first, last + 1)
+        texts = [[_shown(row.get(k, "")) for k in self._places] for row in below]
+        self.has_header = not _looks_like_data(texts)
         if not self.has_header:
             self._notes.append("The first row looks like data, not like a header; the columns were numbered.")
-        self.columns = unique_names(texts[0] if self.has_header else [""] * self._width)
+        self.columns = unique_names(texts[0] if self.has_header else [""] * len(self._places))
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Each row below the header that has a cell with a value, as column: value."""
+        self._book.uncomputed = 0  # those of the sample
         for row in islice(self._book.rows(self._sheet), self._above + self.has_header, None):
             self._spoken.spend(sum(len(value) if isinstance(value, str) else 8 for value in row.values()))
-            self._n_beyond += max(row) >= self._width
-            yield {name: row.get(k) for k, name in enumerate(self.columns)}
+            self._n_beyond += max(row) not in self._places
+            yield {name: row.get(k) for k, name in zip(self._places, self.columns, strict=True)}
 
     @property
     def warnings(self) -> list[str]:
         """What was left out so far, a sentence each."""
-        beyond = f"{self._n_beyond:,} records have cells to the right of the table, which were left out."
-        return [*self._notes, *([beyond] if self._n_beyond else [])]
+        notes = list(self._notes)
+        if self._n_beyond:
+            have = "1 record has" if self._n_beyond == 1 else f"{self._n_beyond:,} records have"
+            notes.append(f"{have} cells to the right of the table, which were left out.")
+        if n := self._book.uncomputed:
+            are = "1 cell is a formula" if n == 1 else f"{n:,} cells are formulas"
+            notes.append(f"{are} without a result in the file: open it in Excel or LibreOffice and save it once.")
+        return notes
 
     def _choose(self, wanted: str | None) -> Sheet:
         """The sheet that is wanted, else the first visible one that has records."""
@@ -91,25 +100,51 @@ class WorkbookTable:
             if not every:
                 shown = listed([one.name for one in self._book.sheets if one.visible])
                 raise CorpusError(f"'{self.name}' has no sheet '{wanted}'; its sheets are {shown}.")
-        n_rows = {
-            one: sum(1 for _ in islice(self._book.rows(one), 2)) for one in every if one.visible or wanted is not None
-        }
+        n_rows = {one: self._begins(one, wanted) for one in every if one.visible or wanted is not None}
         full = [one for one, n in n_rows.items() if n > 1] or [one for one, n in n_rows.items() if n]
         if not full:
             where = "" if wanted is None else f" in the sheet '{wanted}'"
             raise EmptyCorpusError(f"'{self.name}' is empty{where}; give a header and at least one record.")
         self.sheets = tuple(one.name for one in full)
         if wanted is None and len(full) > 1:
-            self._notes.append(f"The sheet '{self.sheets[0]}' was read; others (sheet) are {listed(self.sheets[1:])}.")
+            also = listed(self.sheets[1:])
+            self._notes.append(f"The sheet '{self.sheets[0]}' was read; the workbook also has {also} (sheet, --sheet).")
         return full[0]
+
+    def _begins(self, sheet: Sheet, wanted: str | None) -> int:
+        """How many rows a sheet has, two at most; none of one that cannot be read and was not asked for."""
+        try:
+            return sum(1 for _ in islice(self._book.rows(sheet), 2))
+        except CorpusError as error:
+            if wanted is not None or len(self._book.sheets) == 1:
+                raise
+            self._notes.append(f"The sheet '{sheet.name}' was left out: {error}")
+            return 0
 
     def _titles(self, sample: list[Row]) -> int:
         """How many rows stand above the table: of one cell, none of which names a column of texts, with a wider one
         below."""
-        n = next((k for k, row in enumerate(sample) if len(row) > 1), 0)
+        n = next((k for k, row in enumerate(sample) if len(row) > 1), -1)
+        if n < 0:  # a single column: what names one is its header
+            n = next((k for k, row in enumerate(sample) if any(map(is_text_name, map(str, row.values())))), 0)
         titles = [str(value) for row in sample[:n] for value in row.values()]
         if not 0 < n <= min(_TITLE_ROWS, len(sample) - 2) or any(map(is_text_name, titles)):
             return 0
         shown = listed([title[:60] for title in titles])
-        self._notes.append(f"Above the table stands {shown}, which was left out.")
+        were = "The row above the table was" if n == 1 else "The rows above the table were"
+        self._notes.append(f"{were} left out: {shown}.")
         return n
+
+
+def _shown(value: Any) -> str:
+    """A cell as the name of a column: on one line, dates without midnight."""
+    return " ".join(str(value).removesuffix(" 00:00:00").split())
+
+
+def _looks_like_data(texts: list[list[str]]) -> bool:
+    """Whether the first row is no header: as in a CSV file, but that a question of a survey may be long."""
+    first, below = texts[0], texts[1:]
+    for k, cell in enumerate(first):
+        if len(cell) > _LONG and 2 * sum(len(row[k]) > _LONG for row in below) > len(below):
+            return True
+    return looks_like_data([[cell[:_LONG] for cell in first], *below])

@@ -91,7 +91,8 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
 
 
 def _go_on() -> None:
-    st.button("Go on", key="go_on_first", on_click=explore)
+    if st.button("Go on", key="go_on_first", on_click=explore):
+        st.rerun()  # the whole page: this part of it is of the job that has ended
 
 
 def _shown(run: PathRun, loaded: LoadedCorpus) -> LiveDocuments:
@@ -112,6 +113,8 @@ def _shown(run: PathRun, loaded: LoadedCorpus) -> LiveDocuments:
 def _draw_solver(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     """The homotopy, or the guided solver, and what it does to the text."""
     queue_notes(job)
+    if BOARD.place(job):
+        return
     picture, row = run.picture, job.rows[-1] if job.rows else None
     if row is None:
         st.caption("Looking for every phrase of the corpus …")

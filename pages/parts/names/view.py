@@ -57,9 +57,17 @@ def draw_tagger_controls() -> TaggedFile | None:
             help="CoNLL columns, also packed by gzip. Without a file: the sample.",
         )  # fmt: skip
     if uploaded is not None and state.get("tagger_upload") != uploaded.file_id:
-        state.update(tagger_upload=uploaded.file_id, tagger_file=(uploaded.name, uploaded.getvalue()))
+        state.update(tagger_upload=uploaded.file_id, tagger_refused="")
+        data = uploaded.getvalue()
+        try:
+            _parsed(hashlib.sha256(data).hexdigest(), data, uploaded.name)
+            state.tagger_file = (uploaded.name, data)
+        except CorpusError as error:
+            state.tagger_refused = str(error)
+    if uploaded is not None and state.get("tagger_refused"):
+        st.error(f"{plain(state.tagger_refused)} The file before it is still in use.")
     try:
-        file = _file(uploaded is None)
+        file = _file(uploaded is None or bool(state.get("tagger_refused")))
     except CorpusError as error:
         st.error(plain(str(error)))
         return None

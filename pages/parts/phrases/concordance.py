@@ -97,7 +97,8 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     if not len(places):
         here = "this corpus" if where is None else f"the {many(int(where.sum()), 'document')} chosen"
         cut_short = " The search was cut short." if places.limited else ""
-        st.markdown(f"**{plain(query)}** stands nowhere in {here}.{cut_short}")
+        stars = " A \\* stands for letters, not for marks such as an apostrophe." if "*" in query else ""
+        st.markdown(f"**{plain(query)}** stands nowhere in {here}.{cut_short}{stars}")
         return
     n_documents = len(np.unique(places.documents(table)))
     sizes = np.diff(table.doc_ptr)

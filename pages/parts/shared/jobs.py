@@ -46,7 +46,8 @@ _SOLVER = "solver"  # how the worker thread's name begins
 
 @dataclass
 class Job:
-    """A piece of solver work and what it has shown so far. Fields are written by the worker alone, but for ``stop``."""
+    """A piece of solver work and what it has shown so far. Fields are written by the worker alone, but for
+    ``stop``, and for the state of one that is stopped while it waits."""
 
     label: str
     key: tuple[Any, ...]
@@ -66,10 +67,22 @@ class Job:
     orphaned_at: float | None = None
     stop: threading.Event = field(default_factory=threading.Event, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
+    turn: threading.Lock = field(default_factory=threading.Lock, repr=False)  # held while it begins, or ends unbegun
+
+    def begin(self) -> bool:
+        """Whether it is to run, now that its turn has come."""
+        with self.turn:
+            if self.state == QUEUED and not self.poll():
+                self.error, self.state = "Stopped before it began.", FAILED
+            elif self.state == QUEUED:
+                self.state = RUNNING
+            return self.state == RUNNING
 
     def end(self) -> None:
-        """Ask it to stop, and, if it is running, wait a moment until it has."""
+        """Ask it to stop: if it waits, it ends now; if it is running, wait a moment until it has."""
         self.stop.set()
+        if self.state == QUEUED and not self.begin():
+            self.ended.set()
         if self.state == RUNNING:
             self.ended.wait(STOPPING_S)
 
@@ -283,10 +296,8 @@ class JobBoard:
     @staticmethod
     def _run(job: Job) -> None:
         try:
-            if not job.poll():
-                job.error, job.state = "Stopped before it began.", FAILED
+            if not job.begin():
                 return
-            job.state = RUNNING
             job.result = job.work(job)
             job.state = DONE
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user

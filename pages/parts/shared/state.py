@@ -325,7 +325,9 @@ def path_key() -> tuple[Any, ...]:
 def explore() -> None:
     """Queue a path over the session's corpus, its own λ first; one of the same settings is gone on with."""
     loaded, chosen, lams = current_corpus(), settings(), wanted_lams()
-    before = shown_path()
+    now, before = current_job(PATH), shown_path()
+    if now is not None and now.active and now.key == path_key():
+        return  # asked for already
     run = PathRun(lams, chosen.max_gram, GuidedSettings(tol=chosen.gap), loaded.corpus.texts, loaded.tokens)
     first = nearest_lam(lams, chosen.lam)
 
