@@ -184,7 +184,8 @@ class FittedTokenizer(SavedModel, BaseEstimator):
             if text != other and len(other):
                 own = slice(table.doc_ptr[d], table.doc_ptr[d + 1])
                 first, last = self._cutting.places(text)
-                start[own], end[own] = first[start[own]], last[end[own] - 1]
+                most = len(first) - 1
+                start[own], end[own] = first[np.minimum(start[own], most)], last[np.minimum(end[own] - 1, most)]
         return replace(table, start=start, end=end)
 
     def pieces_frame(self) -> pd.DataFrame:

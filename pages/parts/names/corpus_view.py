@@ -86,10 +86,10 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
             selection_mode="single-row", key=f"names_index_{kind}", alt="Names with how often they stand",
             column_order=("name", "kind", "count", "sure", "documents"),
             column_config={
-                "name": st.column_config.TextColumn(width=130), "kind": st.column_config.TextColumn(width=60),
-                "count": st.column_config.NumberColumn(width=60),
-                "sure": st.column_config.NumberColumn(format="%.0f %%", help="The mean of its places", width=60),
-                "documents": st.column_config.NumberColumn("docs", help="Documents that have it", width=60),
+                "name": st.column_config.TextColumn(width=118), "kind": st.column_config.TextColumn(width=50),
+                "count": st.column_config.NumberColumn(width=52),
+                "sure": st.column_config.NumberColumn(format="%.0f %%", help="The mean of its places", width=52),
+                "documents": st.column_config.NumberColumn("docs", help="Documents that have it", width=50),
             },
         )  # fmt: skip
         row = new_row(event, len(shown), f"names_index_{kind}")

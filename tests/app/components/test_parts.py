@@ -450,7 +450,7 @@ def test_what_pages_print_can_be_run(tmp_path, monkeypatch):
         column="who", classes=("a, b", "-c"), dev=0.2, test=0.2, seed=3, groups="clause", group_weights="length"
     )
     lines = [
-        comparison_command(loaded, wanted) + " --grid=1 --models=ridge",
+        comparison_command(loaded, wanted) + " --grid=1 --models=sentence",
         command_line("train-logistic", loaded, {"label_column": "who", "classes": class_list(["a, b", "-c"])}, "model"),
         command_line("compress", loaded, {"lam": "0.5"}, "run"),
     ]
