@@ -73,7 +73,7 @@ def figure_table(text: str, lams: Sequence[float]) -> pd.DataFrame:
                 "text as pieces": " | ".join(solution.dictionary[p] for _, _, p in solution.pointers),
                 "dictionary cost": dictionary_cost,
                 "pointer cost": lam * solution.n_pointers,
-                "proved lower bound": math.floor(1e5 * solution.lower_bound) / 1e5,
+                "proved lower bound": math.floor(1e4 * solution.lower_bound) / 1e4,
             }
         )
     return pd.DataFrame(rows)
