@@ -186,14 +186,17 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
     """InputError for parameters that none of the models has."""
     from cflengine.sentence_lasso import PENALTIES
 
-    models = ", ".join(arguments.models)
-    for name in ("lam_sen", "lam_las", "lam_rid"):
-        if getattr(arguments, name) and not any(name in PENALTIES[kind] for kind in arguments.models):
-            raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
+    usual: dict[str, Any] = {
+        name: None
+        for name in ("lam_sen", "lam_las", "lam_rid")
+        if not any(name in PENALTIES[kind] for kind in arguments.models)
+    }
     if "sentence" not in arguments.models:
-        for name, usual in (("group_weights", "equal"), ("solver", "majorise"), ("rho", None)):
-            if getattr(arguments, name) != usual:
-                raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
+        usual |= {"group_weights": "equal", "solver": "majorise", "rho": None}
+    models = ", ".join(arguments.models)
+    for name, value in usual.items():
+        if getattr(arguments, name) != value:
+            raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")
 
 
 def _comparison(arguments: argparse.Namespace, corpus: Any, labels: Any, split: Any) -> Any:

@@ -31,6 +31,12 @@ SOFT_LITERAL = 3.0
 _CHUNK_TOKENS = 1 << 20
 
 
+def counted_as(counting: str) -> str:
+    """Which documents are said to have a feature: those with a pointer to it, or those where it occurs, which soft
+    counts are of as well."""
+    return "pointers" if counting == "pointers" else "occurrences"
+
+
 def check_counting(counting: str, temperature: float) -> None:
     """ValueError for a way to count that is none of COUNTINGS, or a temperature that is not above 0 and finite."""
     check_choice(counting, "counting", COUNTINGS)

@@ -13,7 +13,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
-from cflengine.compression.counting import count_occurrences, count_places, places_of
+from cflengine.compression.counting import count_occurrences, count_places, counted_as, places_of
 from cflengine.compression.cutting import Cutter
 from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.model.problem import mean_pointer_cost
@@ -50,7 +50,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     gram_ids_: np.ndarray
     encoding_: Encoding
     idf_: np.ndarray
-    _idf_of: str  # counting that idf_ is of: pointers, or occurrences, as of soft counts
+    _idf_of: str  # what idf_ is of, by counted_as
     dictionary_: pd.DataFrame
     _codebook: Codebook
     _tokenizer: Cutter
@@ -121,14 +121,23 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
     def _idf(self) -> np.ndarray:
         """The idf as features are counted now. Raises InputError where the model was loaded, and another counting was
         set since."""
-        kind = "pointers" if self.counting == "pointers" else "occurrences"
-        if kind != self._idf_of:
+        if self._idf_of != counted_as(self.counting):
             if not hasattr(self, "corpus_"):
                 raise InputError(
                     f"the model holds no idf of features counted by {self.counting!r}: it was saved with another way."
                 )
-            self.idf_, self._idf_of = idf_of(self._counted(None)), kind
+            self.take_idf(self._counted(None))
         return self.idf_
+
+    def take_idf(self, counts: sparse.csr_matrix) -> None:
+        """Weigh by the idf of these documents from now on.
+
+        Parameters
+        ----------
+        counts : scipy.sparse.csr_matrix
+            (N, features), as features are counted now.
+        """
+        self.idf_, self._idf_of = idf_of(counts), counted_as(self.counting)
 
     def _tokens(self, X: Iterable[str] | TokenTable) -> TokenTable:
         """Documents as tokens, cut as those of ``fit`` were, whatever parameters have been set since."""
@@ -238,7 +247,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
             "gram_ids_": gram_ids,
             "encoding_": encoding,
             "idf_": inverse_document_frequency(counted, encoding.n_documents),
-            "_idf_of": "pointers" if self.counting == "pointers" else "occurrences",
+            "_idf_of": counted_as(self.counting),
             "dictionary_": dictionary,
             "_codebook": Codebook(grams, by_length, literal),
             **self._settled(corpus.cutter),

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.compression.codebook import Codebook
+from cflengine.compression.counting import counted_as
 from cflengine.compression.cutting import cutter_from, cutter_parts
 from cflengine.compression.model.corpus import Gram
 from cflengine.compression.solvers.registry import SOLVERS
@@ -74,7 +75,7 @@ def features_of(
         raise ModelFileError(f"'{name}' is damaged: {error}") from error
     model.__dict__.update(model._settled(cutter))
     model.grams_, model.idf_ = found, arrays["idf"]
-    model._idf_of = "pointers" if model.counting == "pointers" else "occurrences"
+    model._idf_of = counted_as(model.counting)
     model.duality_gap_ = np.inf if gap is None else gap
     model.dictionary_ = dictionary_frame(found, arrays["count"], arrays["documents"], arrays["cost"])
     return model

@@ -21,7 +21,6 @@ from cflengine.experiments.methods import UNIGRAMS
 from cflengine.experiments.statistics import FEWEST_UNITS
 from cflengine.experiments.tasks import compare
 from cflengine.experiments.weights import Weights
-from cflengine.linear.weighting import idf_of
 
 SHARES = (0.1, 0.2, 0.4, 0.7, 1.0)
 
@@ -272,9 +271,7 @@ def final_model(evaluation: Evaluation, finding: Finding) -> Any:
     assert evaluation.features is not None and best.candidate.features is not None
     table, features = evaluation.features.table, copy(best.candidate.features)
     chosen = finding.standing.winner[best.candidate.method].outcome.chosen
-    counts = features.features(table, weighting="count")
-    features.idf_ = idf_of(counts)
-    features._idf_of = "pointers" if features.counting == "pointers" else "occurrences"
+    features.take_idf(features.features(table, weighting="count"))
     features.set_params(weighting=evaluation.settings.weighting)
     model = task.final(features.features(table), chosen)
     return Pipeline([("features", features), ("model", model)])

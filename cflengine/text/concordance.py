@@ -152,16 +152,16 @@ def compiled_pattern(pattern: str) -> regex.Pattern[str]:
     return compiled(pattern, "the expression", regex.IGNORECASE | regex.MULTILINE)
 
 
-_LETTERS = ("x", "0")  # in the place of a wildcard
-
-
 def _words(query: str, pattern: str, lowercase: bool) -> list[str]:
     """The query in words, cut like the text: a wildcard is cut as a letter would be in its place, or a digit where
     letters are no tokens."""
     found: list[str] = []
     for piece in query.split():
-        cuts = [_cut(piece, letter, pattern, lowercase) for letter in _LETTERS]
-        found += next((words for words, whole in cuts if whole), cuts[0][0])
+        words, whole = _cut(piece, "x", pattern, lowercase)
+        if not whole:
+            others, whole = _cut(piece, "0", pattern, lowercase)
+            words = others if whole else words
+        found += words
     return found
 
 

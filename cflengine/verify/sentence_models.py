@@ -163,12 +163,23 @@ def _check_sentence_model(
     return header
 
 
+def _asked(arguments: dict[str, Any], name: str) -> list[float]:
+    """The values of a regularisation parameter that were to be tried."""
+    values = arguments.get(name) or arguments["grid"]
+    return list(map(float, values if isinstance(values, list) else [values]))
+
+
+def _is_among(value: float, values: list[float]) -> bool:
+    return any(close(value, one) for one in values)
+
+
 def _check_asked(arguments: dict[str, Any], said: dict[str, Any], penalty: Penalty) -> None:
     """The regularisation parameters are among those that were asked for, and every fit has them."""
     for name, value in penalty.parameters.items():
-        asked = arguments.get(name) or arguments["grid"]
-        among = any(close(float(one), value) for one in (asked if isinstance(asked, list) else [asked]))
-        require(among, f"{name} of the penalty {penalty.kind!r} is {value!r}, which was not asked for.")
+        require(
+            _is_among(value, _asked(arguments, name)),
+            f"{name} of the penalty {penalty.kind!r} is {value!r}, which was not asked for.",
+        )
         for fit in said["results"]:
             require_same(fit["settings"].get(name, value), value, f"{name} of a fit is")
 
@@ -192,11 +203,9 @@ def _check_grid(path: Path, arguments: dict[str, Any], kinds: list[str]) -> tupl
     """grid.csv has models of the grid that was asked for, each once; how many of how many, by penalty."""
     rows, said = rows_of(path), []
     for kind in kinds:
-        asked = {name: sorted(map(float, arguments.get(name) or arguments["grid"])) for name in PENALTIES[kind]}
+        asked = {name: _asked(arguments, name) for name in PENALTIES[kind]}
         tried = [tuple(float(row[name]) for name in asked) for row in rows if row["penalty"] == kind]
-        among = all(
-            any(close(value, one) for one in asked[name]) for at in tried for name, value in zip(asked, at, strict=True)
-        )
+        among = all(_is_among(*pair) for one in tried for pair in zip(one, asked.values(), strict=True))
         require(among, f"grid.csv has a model of penalty {kind!r} that was not asked for.")
         require(len(set(tried)) == len(tried), f"grid.csv has a model of penalty {kind!r} twice.")
         whole = math.prod(len(set(values)) for values in asked.values())

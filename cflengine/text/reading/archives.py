@@ -22,7 +22,7 @@ from typing import IO
 
 from cflengine.text.corpus import CorpusError, reason_of, whole_characters
 from cflengine.text.reading.budget import Budget
-from cflengine.text.reading.sources import TABLE_FORMATS, Blob, Meter, format_of_name
+from cflengine.text.reading.sources import TABLE_FORMATS, UNOPENED, Blob, Meter, format_of_name
 
 MAX_MEMBERS = 200_000
 MOST_LEVELS = 4  # of folders that become columns
@@ -123,7 +123,7 @@ def zip_content(blob: Blob) -> Iterator[FileSet | Blob]:
     try:
         try:
             archive = zipfile.ZipFile(raw)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
+        except UNOPENED as error:
             raise CorpusError(f"'{blob.name}' is a damaged ZIP archive ({reason_of(error)}); get it again.") from error
         with archive:
             yield _content(archive, blob)

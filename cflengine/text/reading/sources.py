@@ -65,6 +65,7 @@ _SIGNATURES = (
 _TEXT_BYTES = bytes(set(range(256)) - (set(range(32)) - {0, 8, 9, 10, 11, 12, 13, 27}))
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _DAMAGE = (OSError, EOFError, ValueError, struct.error, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+UNOPENED = (*_DAMAGE, NotImplementedError)  # of a ZIP that is damaged, or packed in a way that is not known
 
 
 class Readable(Protocol):
@@ -287,7 +288,7 @@ def _kind_of_zip(blob: Blob, head: bytes, stated: str | None) -> str:
         try:
             with blob.seekable() as file, zipfile.ZipFile(file) as archive:
                 names = archive.namelist()
-        except (*_DAMAGE, NotImplementedError):
+        except UNOPENED:
             if stated == "xlsx":
                 return stated  # which says that it is damaged
     if not names:

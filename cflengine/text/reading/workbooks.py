@@ -7,7 +7,6 @@ against the budget, since a text of megabytes can stand in every row.
 
 from __future__ import annotations
 
-import struct
 import zipfile
 from collections.abc import Iterator
 from itertools import islice
@@ -17,6 +16,7 @@ from cflengine.text.corpus import CorpusError, EmptyCorpusError
 from cflengine.text.reading.budget import Budget
 from cflengine.text.reading.columns import is_text_name, listed, unique_names
 from cflengine.text.reading.delimited import looks_like_data
+from cflengine.text.reading.sources import UNOPENED
 from cflengine.text.reading.workbook_parts import MOST_COLUMNS, Row, Sheet, Workbook, damaged
 
 _SAMPLE_ROWS, _TITLE_ROWS, _LONG = 200, 5, 200
@@ -52,7 +52,7 @@ class WorkbookTable:
         stream.seek(0)
         try:
             archive = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, struct.error) as error:
+        except UNOPENED as error:
             raise damaged(name, error) from error
         self._book = Workbook(archive, name, Budget(name, max_bytes), self._packed)
         self._spoken = Budget(name, max_bytes)

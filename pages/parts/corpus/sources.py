@@ -196,6 +196,15 @@ def offer_without_html(loaded: LoadedCorpus) -> None:
         _choose(file, loaded.options | {"strip_html": True})
 
 
+def _previewed(file: dict[str, Any], options: dict[str, Any]) -> Any:
+    """The beginning of a file, read like that; None where it cannot be, which is said."""
+    try:
+        return preview_corpus(file["path"], name=file["name"], **options)
+    except CorpusError as error:
+        st.error(plain(str(error)))
+        return None
+
+
 def _mapping(file: dict[str, Any]) -> None:
     """Preview a file and let the user say what its text is; errors leave the current corpus alone."""
     name, by_paragraph = file["name"], False
@@ -212,22 +221,16 @@ def _mapping(file: dict[str, Any]) -> None:
             "Encoding", known, known.index(chosen), format_func=lambda one: one or found, width=280,
             key=f"encoding_{name}", help="Where letters look wrong below, another one may be right.",
         ) or None  # fmt: skip
-    try:
-        preview = preview_corpus(file["path"], name=name, **options)
-    except CorpusError as error:
-        st.error(plain(str(error)))
-        return
-    if len(preview.sheets) > 1:
+    preview = _previewed(file, options)
+    if preview is not None and len(preview.sheets) > 1:
         first = before.get("sheet")
         options["sheet"] = st.selectbox(
             "Sheet", preview.sheets, preview.sheets.index(first) if first in preview.sheets else 0, width=280,
             key=f"sheet_{name}",
         )  # fmt: skip
-        try:
-            preview = preview_corpus(file["path"], name=name, **options)
-        except CorpusError as error:
-            st.error(plain(str(error)))
-            return
+        preview = _previewed(file, options)
+    if preview is None:
+        return
     left, middle, right = st.columns(3)
     if _has_columns(preview):
         columns = list(preview.columns)
