@@ -7,6 +7,7 @@ pointer, at a stated cost. Decoding pastes every pointer's K-gram at its start.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,7 +19,7 @@ from scipy import sparse
 
 from cflengine.compression.kernels.arrays import Prices
 from cflengine.compression.model.corpus import Gram
-from cflengine.compression.model.problem import PointerCosts
+from cflengine.compression.model.problem import PointerCosts, exact_prices
 from cflengine.compression.passes.binary import encode_tokens
 from cflengine.compression.passes.blocks import cut_documents
 from cflengine.engine.checks import InputError
@@ -163,19 +164,30 @@ class Codebook:
         return features
 
     def encode(self, table: TokenTable) -> tuple[Encoding, float]:
-        """The cheapest encoding of each document, and what all of it costs (the dictionary not counted)."""
+        """The cheapest encoding of each document, and what all of it costs (the dictionary not counted). By
+        :func:`~cflengine.compression.model.problem.exact_prices`: of equally cheap ones the same, wherever a document
+        is cut into blocks."""
         features = self.find(table)
         blocks, cover = cut_documents(table.segment_ptr), np.zeros(table.n_tokens, dtype=cover_type(len(self._tables)))
-        d = PointerCosts(self.pointer_by_length, np.empty((len(self._tables), 0), dtype=np.float32))
-        prices = Prices(np.zeros(max(len(self.grams), 1)), self.literal_cost)
+        by_length, literal = exact_prices(self.pointer_by_length, self.literal_cost)
+        d = PointerCosts(by_length, np.empty((len(self._tables), 0), dtype=np.float32))
+        prices = Prices(np.zeros(max(len(self.grams), 1)), literal)
         total = encode_tokens(features, blocks, [(0, len(blocks.piece))], d, prices, cover)
         # a single token without a K-gram of its own is named by the word itself
         words = table.tokens[(features[0] < 0) & (cover & 1 == 1)]
+        if math.isfinite(total):
+            total = self._cost(cover, len(words))
         kinds = np.unique(words)
         number = np.full(len(table.vocabulary) + 1, -1, dtype=np.int32)
         number[kinds] = -1 - np.arange(len(kinds), dtype=np.int32)
         features[0] = np.where(features[0] < 0, number[table.tokens], features[0])
         return collect_pointers(cover, features, table, [table.vocabulary[t] for t in kinds]), total
+
+    def _cost(self, cover: np.ndarray, n_literals: int) -> float:
+        """What the pointers and literals of a cover cost."""
+        each = [int(np.count_nonzero(cover >> k & 1)) for k in range(len(self._tables))]
+        each[0] -= n_literals
+        return float(self.pointer_by_length @ np.array(each)) + (self.literal_cost * n_literals if n_literals else 0.0)
 
 
 def decode(encoding: Encoding, grams: Sequence[Gram]) -> list[list[str]]:

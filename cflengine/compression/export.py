@@ -13,7 +13,6 @@ import pyarrow.parquet as pa_parquet
 from scipy import sparse
 
 from cflengine.compression.codebook import Encoding
-from cflengine.compression.model.branching import to_arrays
 from cflengine.engine.files import csv_blocks, frame_csv, write_arrays, write_report
 from cflengine.linear.feature_files import write_long_csv
 from cflengine.linear.persistence import save_model
@@ -85,8 +84,7 @@ def _write_model(folder: Path, model: Any, features: sparse.csr_matrix, report: 
     with open(folder / "pointers.parquet", "wb") as file:
         pa_parquet.write_table(pointer_table(model.encoding_, names), file, compression="zstd")
     save_model(model, folder / MODEL, about={"learnt_from": report["corpus"]["source"]} if "corpus" in report else None)
-    result = model.result_
-    write_arrays(folder / "proof.npz", {"alpha": result.alpha} | to_arrays(result.branchings))
+    write_arrays(folder / "proof.npz", model.result_.proof_arrays())
 
 
 def lam_folders(lams: Sequence[float]) -> list[str]:

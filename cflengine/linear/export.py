@@ -10,12 +10,13 @@ import numpy as np
 import pandas as pd
 from sklearn.pipeline import Pipeline
 
-from cflengine.engine.files import frame_csv, write_arrays, write_report
+from cflengine.engine.files import frame_csv, sparse_arrays, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import Result, versions
 from cflengine.linear.labels import row_classes
 from cflengine.linear.model_comparison import PARTS, ModelComparison
 from cflengine.linear.persistence import save_model
+from cflengine.linear.saving import nested
 from cflengine.text.token_table import DEFAULT_TOKEN_PATTERN, WORD_PATTERN
 
 
@@ -127,6 +128,39 @@ def comparison_pipeline(comparison: ModelComparison, model: Any) -> Pipeline:
         The steps of the reader, then the model.
     """
     return Pipeline([*comparison.reader.steps, ("model", model)])
+
+
+def training_proof(comparison: ModelComparison) -> dict[str, np.ndarray]:
+    """What ``cflengine verify`` needs of the training documents.
+
+    Parameters
+    ----------
+    comparison : ModelComparison
+        Its matrix, and the reader that made it.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        Their features, X; where these are K-grams also what proves the gap of their dictionary.
+    """
+    return sparse_arrays("X", comparison.X[comparison.train]) | proof_of_grams(comparison.reader[0])
+
+
+def proof_of_grams(features: Any) -> dict[str, np.ndarray]:
+    """What proves the gap of the dictionary of fitted compressive features.
+
+    Parameters
+    ----------
+    features : transformer
+        Of K-grams, or of words.
+
+    Returns
+    -------
+    dict of str to numpy.ndarray
+        Arrays of ``proof.npz`` under "grams"; none of words.
+    """
+    result = getattr(features, "result_", None)
+    return {} if result is None else nested(({}, result.proof_arrays()), "grams")[1]
 
 
 def about_corpus(corpus: Any, target: str, n_documents: int | None = None) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
     comparison_report,
     predictions_frame,
     row_names,
     save_comparison_model,
     stacked_traces,
+    training_proof,
     weights_frame,
     write_comparison,
 )
@@ -101,7 +101,7 @@ def write_logistic(
 
 def proof_arrays(comparison: ModelComparison, model: LogisticClassifier) -> dict[str, np.ndarray]:
     """What ``cflengine verify`` needs: the training data, and by fit the dual points that prove its bound."""
-    arrays = sparse_arrays("X", comparison.X[comparison.train])
+    arrays = training_proof(comparison)
     for k, result in enumerate(model.results_):
         for name in ("alpha", "proof_w"):
             if getattr(result, name) is not None:

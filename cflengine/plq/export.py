@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
     comparison_report,
     predictions_frame,
     row_names,
     save_comparison_model,
     stacked_traces,
+    training_proof,
     weights_frame,
     write_comparison,
 )
@@ -148,8 +148,7 @@ def write_risk(
     }
     if path is not None:
         tables["path"] = path
-    arrays = sparse_arrays("X", risk.comparison.X[risk.comparison.train])
-    arrays |= _dual_points(model, "")
+    arrays = training_proof(risk.comparison) | _dual_points(model, "")
     for j, one in enumerate(models if path is not None else ()):
         weights = {"coef": np.atleast_2d(one.coef_), "intercept": np.atleast_1d(one.intercept_)}
         arrays |= {f"path_{j}_{name}": values for name, values in weights.items()} | _dual_points(one, f"path_{j}_")

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine.engine.files import sparse_arrays
 from cflengine.linear.export import (
     about_comparison,
     comparison_report,
     predictions_frame,
+    proof_of_grams,
     row_names,
     weights_frame,
     write_comparison,
@@ -21,7 +21,6 @@ from cflengine.linear.export import (
 from cflengine.linear.search import BestModel, comparison_frame
 from cflengine.sentence_lasso.comparison import SentenceComparison
 from cflengine.sentence_lasso.estimator import estimator_of
-from cflengine.sentence_lasso.sentences import WordFeatures
 
 
 def sentence_weights(comparison: SentenceComparison, models: Sequence[BestModel]) -> pd.DataFrame:
@@ -117,17 +116,15 @@ def sentence_report(
 
 
 def proof_arrays(comparison: SentenceComparison, models: Sequence[BestModel]) -> dict[str, np.ndarray]:
-    """What ``cflengine verify`` needs: weights and dual points by model and row; and of K-grams, whose dictionary is
-    not written, the training data."""
+    """What ``cflengine verify`` needs: weights and dual points by model and row; where features are K-grams also what
+    proves the gap of their dictionary."""
     arrays: dict[str, np.ndarray] = {}
     for i, best in enumerate(models):
         for r, result in enumerate(best.results):
             for name in ("w", "alpha", "multipliers"):
                 arrays[f"{name}_{i}_{r}"] = getattr(result, name)
             arrays[f"bias_{i}_{r}"] = np.array(result.bias)
-    if not isinstance(comparison.features, WordFeatures):
-        arrays |= sparse_arrays("X", comparison.data.X) | sparse_arrays("counts", comparison.data.counts)
-    return arrays
+    return arrays | proof_of_grams(getattr(comparison.features, "model", None))
 
 
 def write_sentences(

@@ -1,8 +1,7 @@
 """What a run says for reading: weights.csv, documents.csv, sentences.csv, and which share is right.
 
 Features of documents that a model was not learnt from are made by the steps of model.cflm, which were found to make
-those of the others; where features are K-grams these steps need the compiled engine, and only the training documents
-are looked at.
+those of the others.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from cflengine.verify.findings import close, require, rows_of
 from cflengine.verify.models import check_reading
 
 _SAME = 1e-9  # of sums in another order: absolute where a number is small
-ONLY_TRAINING = "what documents.csv says of documents that were not learnt from, whose K-grams are not found again"
 
 
 @dataclass(frozen=True)
@@ -31,44 +29,26 @@ class AnsweredDocuments:
     """The n documents with a target.
 
     documents: int64 (n,), their numbers in the corpus, ascending; rows: int64 (n,), their records in the source; part:
-    object (n,), "train", "dev" or "test"; X: CSR (n, V); known: bool (n,), whether a row of X is.
+    object (n,), "train", "dev" or "test"; X: CSR (n, V).
     """
 
     documents: np.ndarray
     rows: np.ndarray
     part: np.ndarray
     X: sparse.csr_matrix
-    known: np.ndarray
 
     @classmethod
-    def of(cls, path: Path, corpus: Any, split: Split, X: sparse.csr_matrix, *, words: bool) -> AnsweredDocuments:
-        """Those of a corpus. path: of the model; X: of the training documents, which its steps have to make again where
-        features are words."""
-        if words:
-            documents, _ = parts_of(split)
-            texts = [corpus.texts[d] for d in documents.tolist()]
-            X = check_reading(path, texts, np.searchsorted(documents, split.train), X)
-        return cls.placed(corpus, split, X, words=words)
+    def of(cls, path: Path, corpus: Any, split: Split, X: sparse.csr_matrix) -> AnsweredDocuments:
+        """Those of a corpus. path: of the model; X: of the training documents, which its steps have to make again."""
+        documents, _ = parts_of(split)
+        texts = [corpus.texts[d] for d in documents.tolist()]
+        return cls.placed(corpus, split, check_reading(path, texts, np.searchsorted(documents, split.train), X))
 
     @classmethod
-    def placed(cls, corpus: Any, split: Split, X: sparse.csr_matrix, *, words: bool) -> AnsweredDocuments:
-        """The same of known features: of all documents where these are words, else of the training documents."""
+    def placed(cls, corpus: Any, split: Split, X: sparse.csr_matrix) -> AnsweredDocuments:
+        """The same of known features of all documents."""
         documents, part = parts_of(split)
-        known = np.full(len(documents), words)
-        if not words:
-            train = np.searchsorted(documents, split.train)
-            place = (np.ones(len(train)), (train, np.arange(len(train))))
-            X, known = sparse.csr_matrix(place, shape=(len(documents), len(train))) @ X, part == "train"
-        return cls(documents, corpus.rows[documents], part, sparse.csr_matrix(X), known)
-
-    def where_known(self, worth: np.ndarray) -> np.ndarray:
-        """float64 (n,): what documents are worth, NaN for those whose features are not known again."""
-        return np.where(self.known, worth, np.nan)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What could not be looked at."""
-        return () if self.known.all() else (ONLY_TRAINING,)
+        return cls(documents, corpus.rows[documents], part, sparse.csr_matrix(X))
 
     def check_classes(
         self, path: Path, classes: Sequence[str], y: np.ndarray, scores: np.ndarray, column: str = "probability"
@@ -79,15 +59,15 @@ class AnsweredDocuments:
         check_places(rows, self.documents, self.rows, self.part)
         check_column(rows, "label", [cell_of(classes[c]) for c in y.tolist()])
         number = {cell_of(name): c for c, name in enumerate(classes)}
-        for i in np.flatnonzero(self.known).tolist():
-            predicted = number.get(rows[i]["predicted"], -1)
+        for i, row in enumerate(rows):
+            predicted = number.get(row["predicted"], -1)
             at = f"documents.csv says of document {self.documents[i]}"
             largest = scores[i].max()
             likeliest = predicted >= 0 and scores[i, predicted] >= largest - _SAME * (1.0 + abs(largest))
             own = classes[int(scores[i].argmax())]
-            require(likeliest, f"{at} that {rows[i]['predicted']!r} is predicted: it is {own!r}.")
+            require(likeliest, f"{at} that {row['predicted']!r} is predicted: it is {own!r}.")
             found = float(scores[i, predicted])
-            require(_near(rows[i][column], found), f"{at} a {column} of {rows[i][column]}, but it is {found!r}.")
+            require(_near(row[column], found), f"{at} a {column} of {row[column]}, but it is {found!r}.")
         return [row["predicted"] == row["label"] for row in rows]
 
     def check_values(self, path: Path, values: np.ndarray, predicted: np.ndarray) -> np.ndarray:
@@ -97,21 +77,21 @@ class AnsweredDocuments:
         check_places(rows, self.documents, self.rows, self.part)
         columns = {"value": values, "predicted": predicted, "residual": predicted - values}
         for i, row in enumerate(rows):
-            for name in columns if self.known[i] else ("value",):
-                found = float(columns[name][i])
+            for name, expected in columns.items():
+                found = float(expected[i])
                 at = f"documents.csv says of document {self.documents[i]} a {name} of {row[name]}"
                 require(_near(row[name], found), f"{at}, but it is {found!r}.")
         return np.array([float(row["predicted"]) for row in rows])
 
     def check_shares(self, said: Mapping[str, Any], worth: Sequence[float] | np.ndarray, what: str) -> None:
         """The mean over each part of what every document is worth, (n,), is what the report says of it: None for a part
-        without documents. A part where some worth is NaN is taken as it is."""
+        without documents."""
         values = np.asarray(worth, dtype=np.float64)
         for part, share in said.items():
             own = self.part == part
             if not own.any():
                 require(share is None, f"the report says a {what} of {share!r} of no document.")
-            elif np.isfinite(values[own]).all():
+            else:
                 found = float(values[own].mean())
                 same = isinstance(share, int | float) and close(float(share), found)
                 require(same, f"the report says a {what} of {share!r} in the {part} part, but it is {found!r}.")

@@ -12,7 +12,6 @@ import csv
 import io
 from array import array
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path, PurePath
@@ -25,10 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 from scipy import sparse
 
-from cflengine.compression.model.branching import Branching, from_arrays
-from cflengine.compression.model.lifting import Lifted, lift_parts
-from cflengine.compression.model.parts import PartsCertificate, part_facts
-from cflengine.compression.model.problem import StorageCosts, external_macro_costs, storage_costs
+from cflengine.compression.model.branching import Branching
+from cflengine.compression.model.parts import PartsCertificate
 from cflengine.engine.files import arrow_file, csv_blocks, defuse_cell
 from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
@@ -43,7 +40,6 @@ from cflengine.verify.findings import (
     check_table,
     check_trace,
     each_row,
-    proof_array,
     read_proof,
     require,
     require_bound,
@@ -53,6 +49,7 @@ from cflengine.verify.findings import (
     sound,
     with_progress,
 )
+from cflengine.verify.proved_parts import add_part, certificate_of, costs_of, prices_of, ties_documents
 
 
 def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -60,7 +57,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     table = _tokens(report, corpus)
     _check_asked(report, ("lam", "max_gram", "plain_cost"))
     prices = _prices(folder, table.n_tokens)
-    parts = _cut(report, table, whole=_ties_documents(prices[1], table))
+    parts = _cut(report, table, whole=ties_documents(prices[1], table))
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
     gap = _check_documents(folder, table, corpus, pointers, cost, is_whole=report.get("gap_lies_in") is not None)
@@ -78,7 +75,7 @@ def verify_path(folder: Path, report: dict[str, Any], corpus: Any) -> list[Findi
     table = _tokens(report, corpus)
     _check_asked(report, ("max_gram", "plain_cost"))
     # each λ's prices are read again when it is checked: those of all would not be in memory together
-    whole = any(_ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
+    whole = any(ties_documents(_prices(one, table.n_tokens)[1], table) for one in folders)
     parts, found, shares = _cut(report, table, whole=whole), [], []
     for point, below in zip(points, folders, strict=True):  # each with stages of its own
         own = report | point | {"compression": report["compression"] | {"lam": point["lam"]}}
@@ -144,26 +141,19 @@ def _check_solution(
     settings = report["compression"]
     max_gram = int(settings["max_gram"])
     alpha, branchings = prices
-    costs = [_costs(part, settings) for part in parts]
+    costs = [costs_of(part, settings) for part in parts]
     pointers = Pointers.read(folder, table)
     n_trees, n_leaves = len(branchings), sum(branching.n_leaves for branching in branchings)
     entries, proof = Entries(table, pointers.names, max_gram), PartsCertificate(shared_costs(parts, costs))
     for part, own in with_progress([*zip(parts, costs, strict=True)], "decoding, and proving the bound", "parts"):
         found = pointers.of_part(part)
         entries.take(part, found, own)
-        here = alpha[part.span]
-        lifted = _lifted(part, here, own, branchings)
-        with _false_where_wrong():
-            facts = part_facts(found.cover, here, part.gram_of, own, part.shared, lifted)
-        proof.add(facts, part.numbers)
+        add_part(proof, part, found.cover, alpha, own, branchings)
     entries.check(folder, pointers)
     each = with_progress(parts, "counting features", "parts")
     counts = sparse.vstack([_counted(part, pointers, entries, settings) for part in each], format="csr")
     features = _features(folder, counts, settings)
-    require(not branchings, "a branching tree is of tokens that are not there.")
-    with _false_where_wrong():
-        certificate = proof.certificate()
-    require(certificate.covered, "the pointers leave a token uncovered: documents cannot be decoded.")
+    certificate = certificate_of(proof, branchings)
     possible = sum(int(np.count_nonzero(part.gram_of >= 0)) for part in parts)
     require_same(report.get("possible_pointers"), possible, "the pointers that are possible are")
     require_same(report.get("n_pointers"), certificate.n_pointers, "the number of pointers is")
@@ -203,29 +193,6 @@ def _check_solution(
     numbers = certificate.objective, certificate.lower_bound, certificate.gap
     cost = pointers.cost_of_documents(costs[0].pointer_by_length, entries.cost, table.n_documents)
     return Finding("compression", *numbers, checked, notes), features, pointers, cost
-
-
-def _costs(part: CorpusPart, settings: dict[str, Any]) -> StorageCosts:
-    """What the part's K-grams and pointers cost, as the report says."""
-    lam, gram_of, lengths = float(settings["lam"]), part.gram_of, part.lengths
-    if settings.get("plain_cost") is not None:
-        return external_macro_costs(gram_of, lengths, lam, float(settings["plain_cost"]))
-    return storage_costs(gram_of, lengths, lam, dictionary_cost=_stored(settings, part))
-
-
-def _stored(settings: dict[str, Any], part: CorpusPart) -> np.ndarray:
-    """c(s): float64 (G,)."""
-    kind = settings.get("dictionary_cost")
-    if kind == "words":
-        return part.lengths.astype(np.float64)
-    if kind != "characters":
-        raise CannotVerifyError(f"costs of kind {kind!r} cannot be recomputed from the files.")
-    sizes = np.array([len(word) for word in part.table.vocabulary], dtype=np.int64)[part.tokens]
-    total, stored = np.concatenate([[0], np.cumsum(sizes)]), np.zeros(part.n_grams)
-    for k, row in enumerate(part.gram_of):
-        places = np.flatnonzero(row >= 0)
-        stored[row[places]] = total[places + k + 1] - total[places] + k  # and the blanks between
-    return stored
 
 
 def _features(folder: Path, counts: sparse.csr_matrix, settings: dict[str, Any]) -> sparse.csr_matrix:
@@ -354,40 +321,5 @@ def _long_csv(folder: Path, names: list[str], expected: sparse.csr_matrix) -> No
 
 
 def _prices(folder: Path, n_tokens: int) -> tuple[np.ndarray, list[Branching]]:
-    """What the bound is proved by: float64 (n,), and branching trees. Any prices prove some bound; these are to prove
-    the report's."""
-    proof = read_proof(folder)
-    alpha = proof_array(proof, "alpha")
-    require(alpha.dtype.kind == "f" and alpha.shape == (n_tokens,), "there is not one price for every token.")
-    alpha = alpha.astype(np.float64)
-    with _false_where_wrong():
-        return alpha, list(from_arrays(proof))
-
-
-def _ties_documents(branchings: list[Branching], table: TokenTable) -> bool:
-    """Whether a tree is of several documents."""
-    ends = (np.searchsorted(table.doc_ptr, one.spans - [0, 1], side="right") for one in branchings)
-    return any(np.any(documents != documents[:1, :1]) for documents in ends)
-
-
-def _lifted(part: CorpusPart, alpha: np.ndarray, costs: StorageCosts, waiting: list[Branching]) -> Lifted | None:
-    """What branching trees prove of the part; these are taken from ``waiting``."""
-    begin, end = part.span.start, part.span.stop
-    own = [one for one in waiting if len(one.spans) and np.all((begin <= one.spans) & (one.spans <= end))]
-    if not own:
-        return None
-    waiting[:] = [one for one in waiting if all(one is not mine for mine in own)]
-    counts = np.bincount(part.gram_of[part.gram_of >= 0], minlength=part.n_grams)
-    counts[part.shared] += 1  # they stand elsewhere, too
-    mine = [one.moved(begin, len(part.gram_of)) for one in own]
-    with _false_where_wrong():
-        return lift_parts(alpha, part.gram_of, costs, counts, mine)
-
-
-@contextmanager
-def _false_where_wrong() -> Iterator[None]:
-    """What is wrong with branching trees, as FalseResult."""
-    try:
-        yield
-    except ValueError as error:
-        raise FalseResult(str(error)) from error
+    """What the bound is proved by."""
+    return prices_of(read_proof(folder), n_tokens)

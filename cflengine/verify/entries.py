@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,19 +162,17 @@ class Entries:
             own, said = header["parameters"].get(name), settings.get(name)
             require(own == said, f"{MODEL} says that {name} is {own!r}, the report {said!r}.")
         require(header.get("gap") == report["gap"], f"{MODEL} says a gap of {header.get('gap')!r}.")
-        frequency = np.bincount(counts.indices, minlength=counts.shape[1])
-        word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
-        literal = settings.get("literal_cost")
-        expected = {
-            "count": np.bincount(pointers.feature, minlength=len(grams)), "cost": self.cost,
-            "documents": pointers.n_documents(), "by_length": by_length,
-            "literal": np.array([by_length[0] + word if literal is None else float(literal)]),
-            "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
-        }  # fmt: skip
-        require(set(expected) == set(arrays), f"{MODEL} holds other arrays than a dictionary's.")
-        for name, values in expected.items():
-            same = arrays[name].shape == values.shape and np.allclose(arrays[name], values, rtol=1e-9, atol=0.0)
-            require(same, f"{MODEL} holds another {name}.")
+        uses = np.bincount(pointers.feature, minlength=len(grams))
+        check_model_arrays(
+            MODEL,
+            arrays,
+            settings,
+            counts,
+            count=uses,
+            cost=self.cost,
+            documents=pointers.n_documents(),
+            by_length=by_length,
+        )
 
     def places(self, part: CorpusPart) -> np.ndarray:
         """int64 (K, n): the entry that stands at each token of a part, by length; -1 for none."""
@@ -181,6 +180,25 @@ class Entries:
         entry = np.full(part.n_grams + 1, -1, dtype=np.int64)  # where no K-gram is, -1 finds the last
         entry[grams[grams >= 0]] = np.flatnonzero(grams >= 0)
         return entry[part.gram_of]
+
+
+def check_model_arrays(
+    name: str, arrays: Mapping[str, np.ndarray], settings: Mapping[str, Any], counts: sparse.csr_matrix,
+    **expected: np.ndarray,
+) -> None:  # fmt: skip
+    """A model's step that finds K-grams says of its entries what is so. counts: CSR (N, F), of the documents it was
+    learnt from, in the model's way to count; expected: of pointers."""
+    frequency = np.bincount(counts.indices, minlength=counts.shape[1])
+    word = 1.0 if settings.get("plain_cost") is None else 0.0  # beside its pointer
+    literal = settings.get("literal_cost")
+    expected |= {
+        "literal": np.array([expected["by_length"][0] + word if literal is None else float(literal)]),
+        "idf": np.log((1.0 + counts.shape[0]) / (1.0 + frequency)) + 1.0,
+    }
+    require(set(expected) == set(arrays), f"{name} holds other arrays than a dictionary's.")
+    for key, values in expected.items():
+        same = arrays[key].shape == values.shape and np.allclose(arrays[key], values, rtol=1e-9, atol=0.0)
+        require(same, f"{name} holds another {key}.")
 
 
 def _parquet(path: Path) -> tuple[dict[str, np.ndarray], list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -180,7 +180,7 @@ def read_proof(folder: Path) -> dict[str, np.ndarray]:
         raise FalseResult(f"{PROOF} cannot be read, so nothing can be proved: {error}.") from error
 
 
-def proof_array(proof: dict[str, np.ndarray], name: str) -> np.ndarray:
+def proof_array(proof: Mapping[str, np.ndarray], name: str) -> np.ndarray:
     """One of the arrays of proof.npz. FalseResult where it is not there, and for what is no number."""
     require(name in proof, f"{PROOF} has no {name}, so nothing can be proved.")
     require(bool(np.isfinite(proof[name]).all()), f"{name} of {PROOF} holds what is no number.")

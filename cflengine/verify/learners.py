@@ -1,8 +1,8 @@
 """Runs of ``cflengine train-logistic`` checked from their files and the input; what checks of other learners share.
 
-The training data are made again from the input, where features are words; K-grams as features are taken from
-``proof.npz``, and that is said. Objective and bound are those of the certificate, plain numpy, at the weights
-of the files and the dual points of ``proof.npz``.
+The training data are made again from the input; what finds K-grams is the model's own dictionary, which is checked
+itself. Objective and bound are those of the certificate, plain numpy, at the weights of the files and the dual points
+of ``proof.npz``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_labels, row_classes, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
-from cflengine.linear.saving import last_parts, read_model
+from cflengine.linear.saving import last_parts, read_model, under
 from cflengine.loglinear.model.certificate import certify_binary, certify_multinomial
 from cflengine.text.token_table import find_tokens
 from cflengine.verify.answers import AnsweredDocuments, check_weights
@@ -39,12 +39,12 @@ from cflengine.verify.findings import (
     with_progress,
 )
 from cflengine.verify.models import (
-    KEPT_GRAMS,
     about_run,
     check_claims,
     check_grams,
     check_intercepts,
     check_weighting,
+    named_features,
 )
 
 
@@ -53,9 +53,9 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     arguments, proof = report["arguments"], read_proof(folder)
     labels, split = labelled(report, corpus, dev=None)
     path = folder / MODEL
-    X, names, notes = training_matrix(path, report, corpus, split.train, proof)
+    X, names = training_matrix(path, report, corpus, split.train, proof)
     header, arrays = last_parts(path, "logistic")
-    documents = AnsweredDocuments.of(path, corpus, split, X, words=not notes)
+    documents = AnsweredDocuments.of(path, corpus, split, X)
     coef, intercept = arrays["coef"], arrays["intercept"]
     check_intercepts(report["intercepts"], intercept)
     X = sparse.csr_matrix(sparse.hstack([X, np.ones((X.shape[0], 1))]))
@@ -81,7 +81,7 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
             certify = partial(certify_binary, X, signs, ridge=ridge, lasso=lasso, alpha=proof.get(f"alpha_{k}"))
             found.append(compare_fit(fit, certify, w_of[k], proof.get(f"proof_w_{k}")))
     checked: tuple[str, ...] = (
-        f"{X.shape[0]:,} training documents, {X.shape[1] - 1:,} features",
+        f"{X.shape[0]:,} training documents; {named_features(report)}",
         f"{rows} certified fits",
     )
     of = row_classes(labels.classes, len(coef)) if len(fits) == len(coef) else ("",)
@@ -95,14 +95,14 @@ def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Findin
     )  # fmt: skip
     table = rows_of(folder / "weights.csv")
     check_weights(table, coef, row_classes(labels.classes, len(coef)), names)
-    notes += ("which cluster each weight was in",) if table and "cluster" in table[0] else ()
+    notes = ("which cluster each weight was in",) if table and "cluster" in table[0] else ()
     model = LinearModel(coef, intercept)
     probability = softmax(model.scores(documents.X), axis=1) if many else model.probabilities(documents.X)
     own = labels.y[documents.documents]
     right = documents.check_classes(folder / "documents.csv", labels.classes, own, probability)
     documents.check_shares(report["accuracy"], right, "share of right ones")
-    checked += (f"weights.csv; documents.csv: {documents.known.sum():,} predictions",)
-    return worst("logistic regression", found, checked, notes + documents.notes)
+    checked += (f"weights.csv; documents.csv: {len(right):,} predictions",)
+    return worst("logistic regression", found, checked, notes)
 
 
 def compare_fit(
@@ -156,16 +156,18 @@ def require_parts(report: dict[str, Any], split: Any) -> None:
 
 def training_matrix(
     path: Path, report: dict[str, Any], corpus: Any, train: np.ndarray, proof: dict[str, np.ndarray]
-) -> tuple[sparse.csr_matrix, np.ndarray, tuple[str, ...]]:
+) -> tuple[sparse.csr_matrix, np.ndarray]:
     """The training documents' features with their names: of words made again, of K-grams as the run left them, named by
-    the model in path."""
+    the model in path, whose steps have to make them again."""
     arguments, kept = report["arguments"], sparse_of(proof, "X")
     require_same(report["n_features"], kept.shape[1], "the number of features is")
-    if arguments["features"] != "words":
-        steps = [one["step"] for one in read_model(path)[0]["steps"]]
-        check_weighting(path, steps[1:-1], arguments["weighting"])
-        return kept, check_grams(path, steps[0], report, kept.shape[1]), KEPT_GRAMS
     texts = [corpus.texts[d] for d in train.tolist()]
+    if arguments["features"] != "words":
+        header, arrays = read_model(path)
+        first, *steps, _ = header["steps"]
+        check_weighting(path, [one["step"] for one in steps], arguments["weighting"])
+        found = check_grams(path.name, (first["step"], under(arrays, str(first["number"]))), report, texts, proof)
+        return kept, np.array(found.get_feature_names_out(), dtype=object)
     if not arguments["keep_case"]:
         texts = [text.lower() for text in texts]  # before it is cut, as scikit-learn does
     table = find_tokens(texts, report["token_pattern"])
@@ -185,4 +187,4 @@ def training_matrix(
         counts = sparse.csr_matrix(sparse.diags(1.0 / np.where(norms > 0, norms, 1.0)) @ counts)
     same = counts.shape == kept.shape and (abs(counts - kept).max() if counts.nnz or kept.nnz else 0.0) <= 1e-12
     require(bool(same), "the features of the training documents are not those of the run.")
-    return counts, np.array(table.vocabulary, dtype=object)[order], ()
+    return counts, np.array(table.vocabulary, dtype=object)[order]

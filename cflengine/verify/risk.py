@@ -33,7 +33,7 @@ from cflengine.verify.findings import (
     with_progress,
 )
 from cflengine.verify.learners import checked_fit, labelled, require_parts, training_matrix, worst
-from cflengine.verify.models import about_run, check_claims, check_intercepts
+from cflengine.verify.models import about_run, check_claims, check_intercepts, named_features
 
 
 def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
@@ -45,8 +45,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     labels, numbers, split = _read_target(report, corpus, loss)
     targets = [numbers.y[split.train]] if labels is None else class_signs(labels.y[split.train], len(labels.classes))
     require_same(report["loss_constant"], loss.parts.constant, "the constant of the loss is")
-    X, names, notes = training_matrix(folder / MODEL, report, corpus, split.train, proof)
-    documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X, words=not notes)
+    X, names = training_matrix(folder / MODEL, report, corpus, split.train, proof)
+    documents = AnsweredDocuments.of(folder / MODEL, corpus, split, X)
     bounds = _constraints(header["parameters"]["constraints"], arguments, corpus, split.train, X, names)
     C, ratio, intercept = (header["parameters"][name] for name in ("C", "l1_ratio", "fit_intercept"))
     require(float(C) == float(report["C"]), "the model's C is not the report's.")
@@ -89,8 +89,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         """Of every document: whether its class is predicted, or its loss."""
         model = LinearModel(coef, bias)
         if loss.of == "margin":
-            return documents.where_known(model.predict(documents.X) == labels.y[documents.documents])
-        return documents.where_known(loss.parts.value(model.scores(documents.X) - numbers.y[documents.documents]))
+            return model.predict(documents.X) == labels.y[documents.documents]
+        return loss.parts.value(model.scores(documents.X) - numbers.y[documents.documents])
 
     _check_answers(folder, report, documents, LinearModel(coef, bias), loss, labels or numbers)
     tried = [float(row["C"]) for row in report["path"] or ()]
@@ -102,17 +102,17 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
         _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
         documents.check_shares({part: row[part] for part in PARTS if part in row}, worth(own, shift), "worth")
-    notes += ("how many observations were screened",)
+    notes = ("how many observations were screened",)
     checked: tuple[str, ...] = (
-        f"{X.shape[0]:,} training documents, {X.shape[1]:,} features",
+        f"{X.shape[0]:,} training documents; {named_features(report)}",
         f"{len(found)} certified fits",
-        f"weights.csv; documents.csv: {documents.known.sum():,} predictions",
+        f"weights.csv; documents.csv: {len(documents.documents):,} predictions",
     )
     checked += (f"{len(report['path']):,} models of the path over C",) if report["path"] else ()
     if len(bounds):
         met = "are met" if failing <= FEASIBLE else f"fail by up to {failing:.2g}, as the report says"
         checked += (f"{len(bounds):,} constraints {met}",)
-    return worst(f"{loss.name} loss", found, checked, notes + documents.notes)
+    return worst(f"{loss.name} loss", found, checked, notes)
 
 
 def _read_target(report: dict[str, Any], corpus: Any, loss: Loss) -> tuple[Any, Any, Any]:

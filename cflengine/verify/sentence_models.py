@@ -12,11 +12,11 @@ from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import row_classes
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import class_signs
-from cflengine.linear.saving import read_model
+from cflengine.linear.saving import Parts, read_model, under
 from cflengine.sentence_lasso.model.certificate import dual_bound, objective_at
 from cflengine.sentence_lasso.model.penalties import PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.relevance import relevance_table
-from cflengine.sentence_lasso.sentences import SentenceTable, WordFeatures, cut_sentences
+from cflengine.sentence_lasso.sentences import GramFeatures, SentenceTable, WordFeatures, cut_sentences
 from cflengine.verify.answers import (
     AnsweredDocuments,
     check_column,
@@ -36,8 +36,8 @@ from cflengine.verify.findings import (
     rows_of,
     with_progress,
 )
-from cflengine.verify.learners import checked_fit, labelled, sparse_of, worst
-from cflengine.verify.models import KEPT_GRAMS, about_run, check_claims, check_grams, check_intercepts, check_words
+from cflengine.verify.learners import checked_fit, labelled, worst
+from cflengine.verify.models import about_run, check_claims, check_grams, check_intercepts, check_words, named_features
 
 _LAMS = ("lam_sen", "lam_las", "lam_rid")
 
@@ -49,19 +49,16 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     documents, part = parts_of(split)
     train = np.flatnonzero(part == "train")
     groups, by_length = arguments.get("groups", "sentence"), arguments.get("group_weights") == "length"
-    table, words = None, None
-    if arguments["features"] == "words":
-        table, words = _cut(report, [corpus.texts[d] for d in documents.tolist()], train, groups)
-        own = table.documents(train)
-        data = TrainingData(own.by_document(), own.counts, by_length=by_length)
-    else:
-        data = TrainingData(sparse_of(proof, "X"), sparse_of(proof, "counts"), by_length=by_length)
+    reader = _reader(folder, report, [corpus.texts[d] for d in documents[train].tolist()], proof)
+    texts = [corpus.texts[d] for d in documents.tolist()]
+    table = cut_sentences(texts, reader.find(texts), len(reader.names()), arguments["language"], groups)
+    own = table.documents(train)
+    data = TrainingData(own.by_document(), own.counts, by_length=by_length)
     require_same(report.get("n_features"), data.X.shape[1], "the number of features is")
     require_same(report.get("n_sentences"), data.counts.shape[0], "the number of training sentences is")
     signs = class_signs(labels.y[documents][train], len(labels.classes))
     found: list[tuple[float, float]] = []
     models: dict[str, LinearModel] = {}
-    names: dict[str, Any] = {}
     for i, said in enumerate(with_progress(report["models"], "certifying models", "models")):
         penalty = Penalty(**_parameters(said))
         own_fits, model = _proved(said, penalty, data, signs, proof, str(i))
@@ -69,13 +66,11 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         require_gap_of(said["gap"], max(relative_gap(*pair) for pair in own_fits))
         path = folder / f"{penalty.kind}.cflm"
         own_groups = (groups, "length" if by_length else "equal")
-        header = _check_sentence_model(path, said, model, labels, words, own_groups)
-        reads = {"language": arguments["language"]}
-        if words is not None:
-            reads |= {"token_pattern": words.token_pattern, "lowercase": not arguments["keep_case"]}
+        header = _check_sentence_model(path, said, model, labels, own_groups)
+        reads = {"language": arguments["language"]} | _check_reader(path, folder, report, reader)
         check_claims(path, header, own_fits, len(train), about_run(report), **penalty.of_estimator, **reads)
         _check_asked(arguments, said, penalty)
-        models[penalty.kind], names[penalty.kind] = model, _names(path, header, words, report)
+        models[penalty.kind] = model
     columns = [name for name in _LAMS if any(name in said for said in report["models"])]
     columns += ["gap", "features", "model_size", "accuracy", "dev_accuracy"]
     rows = [dict.fromkeys(_LAMS) | said for said in report["models"]]
@@ -83,35 +78,57 @@ def verify_sentences(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
     kinds = [said["penalty"] for said in report["models"]]
     check_column(rows_of(folder / "models.csv"), "penalty", kinds, "models.csv")
     _check_best(folder / "grid.csv", report["models"])
-    _check_weights(folder / "weights.csv", models, names, labels, data)
-    X = data.X if table is None else table.by_document()
-    answered = AnsweredDocuments.placed(corpus, split, X, words=table is not None)
+    _check_weights(folder / "weights.csv", models, reader.names(), labels, data)
+    answered = AnsweredDocuments.placed(corpus, split, table.by_document())
     _check_documents(folder, report, answered, models, labels)
-    notes: tuple[str, ...] = KEPT_GRAMS if table is None else ()
+    notes = _check_sentences(folder, report, corpus, labels, (documents, part), table, models)
     checked: tuple[str, ...] = (
-        f"{len(train):,} training documents, {data.counts.shape[0]:,} {groups}s",
+        f"{len(train):,} training documents, {data.counts.shape[0]:,} {groups}s; {named_features(report)}",
         f"{len(found)} certified fits of {len(report['models'])} models",
-        f"weights.csv; documents.csv: {answered.known.sum():,} predictions",
+        f"weights.csv; documents.csv: {len(documents):,} predictions; sentences.csv: {len(table):,} {groups}s",
     )
-    if table is None:
-        notes += (*answered.notes, "sentences.csv")
-    else:
-        notes += _check_sentences(folder, report, corpus, labels, (documents, part), table, models)
-        checked += (f"sentences.csv: {len(table):,} {groups}s",)
     checked += _check_grid(folder / "grid.csv", arguments, kinds)
     notes += ("grid.csv but for λ and accuracy of the best of each penalty: the weights of the others are not kept",)
     return worst("sentence models", found, checked, notes)
 
 
-def _cut(
-    report: dict[str, Any], texts: list[str], train: np.ndarray, groups: str
-) -> tuple[SentenceTable, WordFeatures]:
-    """The sentences of all documents, by words of those for training, int positions."""
+def _reader(
+    folder: Path, report: dict[str, Any], texts: list[str], proof: dict[str, np.ndarray]
+) -> WordFeatures | GramFeatures:
+    """What finds the features of the run, those of its training documents' texts: words, or the K-grams of its first
+    model, which are checked."""
     arguments = report["arguments"]
-    words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
-    words.fit([texts[i] for i in train.tolist()])
-    table = cut_sentences(texts, words.find(texts), len(words.names()), arguments["language"], groups)
-    return table, words
+    if arguments["features"] == "words":
+        words = WordFeatures(report["token_pattern"], not arguments["keep_case"], plain=True)
+        words.fit(texts)
+        return words
+    first = _first_model(folder, report)
+    return GramFeatures(check_grams(first.name, _reads(first), report, texts, proof))
+
+
+def _first_model(folder: Path, report: dict[str, Any]) -> Path:
+    return folder / f"{report['models'][0]['penalty']}.cflm"
+
+
+def _reads(path: Path) -> Parts:
+    """What a model finds its features by: header and arrays."""
+    header, arrays = read_model(path)
+    return header["reads"], under(arrays, "features")
+
+
+def _check_reader(
+    path: Path, folder: Path, report: dict[str, Any], reader: WordFeatures | GramFeatures
+) -> dict[str, Any]:
+    """A model finds the features that the run did; its parameters that say so of words."""
+    header, arrays = _reads(path)
+    if isinstance(reader, WordFeatures):
+        check_words(path, header, reader)
+        return {"token_pattern": reader.token_pattern, "lowercase": reader.lowercase}
+    first, own = _reads(_first_model(folder, report))
+    same = header == first and arrays.keys() == own.keys()
+    same = same and all(np.array_equal(values, own[name]) for name, values in arrays.items())
+    require(same, f"{path.name} finds other K-grams than the run's first model.")
+    return {}
 
 
 def _proved(
@@ -142,10 +159,9 @@ def _proved(
 
 
 def _check_sentence_model(
-    path: Path, said: dict[str, Any], model: LinearModel, labels: Any, words: Any, groups: tuple[str, str]
+    path: Path, said: dict[str, Any], model: LinearModel, labels: Any, groups: tuple[str, str]
 ) -> dict[str, Any]:
-    """The file of a model holds the weights that were proved, and reads texts as the run did, cut into the same groups.
-    Its header."""
+    """The file of a model holds the weights that were proved, and cuts texts into the groups of the run. Its header."""
     header, arrays = read_model(path, "sentence lasso" if path.stem == "sentence" else "penalised")
     coef, intercept = arrays["coef"], arrays["intercept"]
     same = np.array_equal(coef, model.coef) and np.array_equal(intercept, model.intercept)
@@ -155,8 +171,6 @@ def _check_sentence_model(
         given = header["parameters"]
         own = (given.get("groups", "sentence"), given.get("group_weights", "equal"))
         require(own == groups, f"{path.name} has other groups than the run.")
-    if words is not None:
-        check_words(path, header, words)
     check_intercepts(list(said["intercepts"].values()), intercept)
     require_same(said["features"], model.size, "features with a weight are")
     require_same(said["model_size"], model.size / coef.shape[1], "the share of features with a weight is")
@@ -214,15 +228,8 @@ def _check_grid(path: Path, arguments: dict[str, Any], kinds: list[str]) -> tupl
     return (f"λ of grid.csv: {', '.join(said)}",)
 
 
-def _names(path: Path, header: dict[str, Any], words: Any, report: dict[str, Any]) -> Any:
-    """Of the features of a model."""
-    if words is not None:
-        return words.names()
-    return check_grams(path, header["reads"], report, int(report["n_features"]))
-
-
 def _check_weights(
-    path: Path, models: dict[str, LinearModel], names: dict[str, Any], labels: Any, data: TrainingData
+    path: Path, models: dict[str, LinearModel], names: list[str], labels: Any, data: TrainingData
 ) -> None:
     rows = rows_of(path)
     known = {row["model"] for row in rows} <= models.keys()
@@ -230,7 +237,7 @@ def _check_weights(
     for kind, model in models.items():
         own = [row for row in rows if row["model"] == kind]
         classes = row_classes(labels.classes, len(model.coef))
-        check_weights(own, model.coef, classes, names[kind], occurrences=data.occurrences)
+        check_weights(own, model.coef, classes, names, occurrences=data.occurrences)
 
 
 def _check_documents(
@@ -241,7 +248,7 @@ def _check_documents(
     first = next(iter(models.values()))
     answered.check_classes(folder / "documents.csv", labels.classes, y, first.probabilities(answered.X))
     for said, model in zip(report["models"], models.values(), strict=True):
-        right = answered.where_known(model.predict(answered.X) == y)
+        right = model.predict(answered.X) == y
         answered.check_shares({"test": said["accuracy"]}, right, f"share of right ones by {said['penalty']}")
 
 

@@ -32,6 +32,9 @@ RUNS = {
     "k-grams": ("train-logistic", *_LABEL, "--features", "kgrams"),
     "cfl": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1", "--features", "cfl",
             "--constraint", "nonnegative"),
+    "K-grams judged": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1", "--features",
+                       "cfl", "--counting", "soft", "--weighting", "count", "--lam", "0.3", "--test-split", "0.3",
+                       "--sentence-borders"),
     "sentences of K-grams": ("sentences", *_LABEL, "--grid", "0.1", "--features", "kgrams", "--dev-split", "0.3"),
     "λ-path": ("path", "--text-column", "text", "--lams", "0.3,1", "--counting", "soft"),
     "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--test-split", "0.2", "--grid", "0.1"),
@@ -286,6 +289,31 @@ def about(name: str, value: Any) -> Callable[[Any, Any], None]:
     return lambda header, arrays: header["about"].update({name: value})
 
 
+def grams_said(**said: Any) -> Callable[[Any, Any], None]:
+    """What a model's file says of the step that finds its K-grams."""
+    return lambda header, _: header["steps"][0]["step"].update(said)
+
+
+def another_word(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    """The longest K-gram ends in another word."""
+    max(header["steps"][0]["step"]["grams"], key=len)[-1] = "zebra"
+
+
+def turned_grams(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+    header["steps"][0]["step"]["grams"].reverse()
+
+
+def without_array(name: str) -> Callable[[Path], None]:
+    """What proves a run, but for one array."""
+
+    def alter(run: Path) -> None:
+        arrays = dict(np.load(run / "proof.npz"))
+        del arrays[name]
+        np.savez(run / "proof.npz", **arrays)
+
+    return alter
+
+
 def shorter_path(run: Path) -> None:
     without_last("report.json", "path")(run)
     without_rows("path.csv", slice(1, 2))(run)
@@ -388,6 +416,27 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "classes of a model of erm": ("path", altered("model.cflm", other_classes)),
     "one model for all classes": ("logistic", altered("model.cflm", one_for_all)),
     "K-gram of a weight of sentences": ("sentences of K-grams", exchanged("weights.csv", "feature")),
+    "idf of K-grams": ("cfl", altered("model.cflm", sloped("0.idf"))),
+    "uses of K-grams": ("cfl", altered("model.cflm", sloped("0.count"))),
+    "documents of K-grams": ("k-grams", altered("model.cflm", sloped("0.documents"))),
+    "cost of K-grams": ("cfl", altered("model.cflm", scaled("0.cost", 2.0))),
+    "cost of their pointers": ("k-grams", altered("model.cflm", scaled("0.by_length", 2.0))),
+    "cost of words they lack": ("cfl", altered("model.cflm", scaled("0.literal", 0.5))),
+    "gap of K-grams": ("cfl", altered("model.cflm", grams_said(gap=0.0))),
+    "no gap of K-grams": ("cfl", altered("model.cflm", grams_said(gap=None))),
+    "prices of K-grams": ("k-grams", in_proof("proof.npz", "grams.alpha", lambda alpha: 0.5 * alpha)),
+    "prices of K-grams that are gone": ("k-grams", without_array("grams.alpha")),
+    "words of a K-gram": ("cfl", altered("model.cflm", another_word)),
+    "order of K-grams": ("k-grams", altered("model.cflm", turned_grams)),
+    "features as K-grams are found": ("cfl", in_proof("proof.npz", "X_data", lambda data: data[::-1] + 1.0)),
+    "prediction by K-grams, unseen": ("K-grams judged", in_table("documents.csv", "residual", lambda cell: cell + 1.0)),
+    "loss by K-grams, unseen": ("K-grams judged", in_report("mean_loss", "test", value=0.125)),
+    "K-grams of the second model": ("sentences of K-grams", altered("ridge.cflm", sloped("features.idf"))),
+    "idf of K-grams of sentences": ("sentences of K-grams", altered("sentence.cflm", sloped("features.idf"))),
+    "sentences by K-grams": (
+        "sentences of K-grams",
+        in_table("sentences.csv", "log_odds_ridge", lambda x: x + 1),
+    ),
     "K-grams of a model": ("cfl", altered("model.cflm", lambda header, _: header["steps"][0]["step"]["grams"].pop())),
     "tokens of K-grams": ("cfl", in_report("token_pattern", value="x")),
     "λ of K-grams": ("cfl", in_report("arguments", "lam", value=2.0)),

@@ -193,6 +193,41 @@ def mean_pointer_cost(costs: StorageCosts, gram_of: np.ndarray) -> np.ndarray:
     return by_length
 
 
+def exact_prices(by_length: np.ndarray, literal: float) -> tuple[np.ndarray, float]:
+    """Prices to a part in 2²⁴ of the least of them, whose sums are exact in float64: encodings that cost the same are
+    the same to a programme in whatever order it adds, so that which of them it takes depends on nothing else.
+
+    Parameters
+    ----------
+    by_length : ndarray
+        float64 (K,), of a pointer of each length.
+    literal : float
+        Of a token that is carried as it is.
+
+    Returns
+    -------
+    by_length : ndarray
+        float64 (K,).
+    literal : float
+        The same for a literal.
+
+    Examples
+    --------
+    >>> 1.3 + 0.3 + 0.3 == 0.3 + 0.3 + 1.3
+    False
+    >>> by_length, b = exact_prices(np.array([0.3]), 1.3)
+    >>> a = float(by_length[0])
+    >>> b + a + a == a + a + b
+    True
+    """
+    prices = np.append(np.asarray(by_length, dtype=np.float64), literal)
+    some = prices[(prices > 0) & np.isfinite(prices)]
+    if len(some):
+        unit = 2.0 ** (math.floor(math.log2(some.min())) - 24)
+        prices = np.round(prices / unit) * unit
+    return prices[:-1], float(prices[-1])
+
+
 def unit_of(costs: StorageCosts, lengths: np.ndarray) -> float:
     """What "about 1" is for these costs: the usual price of storing a word, or twice, four .. times that where a usual
     pointer or entry costs more than ten of it. lengths: int (G,). 1 where c(s) is the number of words and λ ≤ 10. Where

@@ -145,6 +145,10 @@ class CompressionResult(Result):
         """The fields that are arrays, and those of the branchings."""
         return super().arrays() | to_arrays(self.branchings)
 
+    def proof_arrays(self) -> dict[str, np.ndarray]:
+        """What proves the bound, for ``proof.npz``: dual prices and branching trees."""
+        return {"alpha": self.alpha} | to_arrays(self.branchings)
+
     @classmethod
     def _from_arrays(cls, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
         own = {name: array for name, array in arrays.items() if not name.startswith(PREFIX)}

@@ -228,6 +228,8 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
         words += " A better one is being sought …"
     elif not here.solved and run.effort(here.lam):
         words += " Let go of the slider to solve here."
+    elif not here.solved:
+        words += " That is within the gap asked for, so nothing is solved here."
     st.caption(
         words,
         help="A solution costs its dictionary and λ for every pointer, at any λ. A bound between two λ that are solved "

@@ -346,7 +346,7 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short
     box = slider.bounding_box()
     page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + box["height"] / 2)
     page.mouse.down()
-    page.mouse.move(box["x"] + 0.39 * box["width"], box["y"] + box["height"] / 2, steps=4)
+    page.mouse.move(box["x"] + 0.455 * box["width"], box["y"] + box["height"] / 2, steps=4)
     page.get_by_text("Let go of the slider to solve here.").wait_for()
     page.wait_for_function(f"({count}) > {words}")  # cheaper pointers, more of them to single words
     assert page.locator("[data-testid=stText]").count() == 0
