@@ -30,6 +30,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 #: file of results -> what makes parts of it; the command that measures it
 PARTS = {
     "compression-solvers": (compression.parts, "compression-peers --sections solvers"),
+    "compression-sample": (compression.sample_parts, "compression-peers --sections sample"),
     "compression-path": (compression.path_parts, "compression-peers --sections path --limit 60"),
     "compression-trial": (compression.trial_parts, "compression-peers --sections trial"),
     "ablations": (ablations.parts, "ablations --repeats 3 --limit 15"),

@@ -441,4 +441,4 @@ def test_what_cannot_be_measured_is_said(command, tmp_path, capsys):
     assert command("--sections", "lp", "--data", str(tmp_path)) == 2
     assert "CFLENGINE_DATA" in capsys.readouterr().err
     assert command("--quick", "--cases", "no such case") == 2
-    assert set(compression_peers.SECTIONS) == {"lp", "solvers", "path", "trial", "vocabularies"}
+    assert set(compression_peers.SECTIONS) == {"lp", "solvers", "path", "trial", "vocabularies", "sample"}

@@ -1,6 +1,6 @@
 """Compression beside its peers: LP solvers, the papers' solvers, the lam path, tokenisers and phrase finders.
 
-Five sections, each printed as soon as it is done. Every solver and every tool runs in a process of its own
+Six sections, each printed as soon as it is done. Every solver and every tool runs in a process of its own
 and is told to stop after --limit seconds. Peers that are not installed are shown as absent; they are the optional
 dependencies "peers" (OR-tools and highspy cannot be imported into one process, hence the processes).
 """
@@ -13,12 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import cflengine
-from benchmarks.compression.peers import lam_path, relaxation, solvers, trial, vocabularies
+from benchmarks.compression.peers import lam_path, relaxation, sample, solvers, trial, vocabularies
 from benchmarks.compression.peers.cases import Context
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine import threads
 
-SECTIONS = {"lp": relaxation, "solvers": solvers, "path": lam_path, "trial": trial, "vocabularies": vocabularies}
+SECTIONS = {
+    "lp": relaxation, "solvers": solvers, "path": lam_path, "trial": trial, "vocabularies": vocabularies,
+    "sample": sample,
+}  # fmt: skip
 QUICK_LIMIT = 20.0
 
 
