@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import json
+import math
 import re
 from enum import Enum
 from pathlib import Path
@@ -123,6 +125,16 @@ def test_no_docstring_describes_a_parameter_that_there_is_not():
             if (inspect.isclass(found) or inspect.isfunction(found)) and "Parameters\n" in (found.__doc__ or ""):
                 errors = validate(f"cflengine.{package}.{name}")["errors"]
                 assert not [error for error in errors if error[0] == "PR02"], f"{name}: {errors}"
+
+
+def test_solvers_of_the_sample_are_as_good_as_the_readme_says():
+    file = DOCS.parent / "benchmarks" / "results" / "compression-sample.json"
+    (figures,) = json.loads(file.read_text(encoding="utf-8"))["corpora"].values()
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    for solver, found in figures["solvers"].items():
+        (row,) = re.findall(rf"^\| `{solver}`.*\|$", readme, re.MULTILINE)
+        assert f"within {math.ceil(1e4 * found['gap']) / 100:.2f} %" in row
+    assert f"{figures['tokens']:,} words and marks" in readme
 
 
 def test_links_and_pictures_are_there():
