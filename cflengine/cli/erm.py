@@ -34,7 +34,8 @@ proved to be within the gap asked for, at coefficients that meet the constraints
 
 losses for classes      hinge (the SVM), squared_hinge, smoothed_hinge
 losses for numbers      quantile:0.9, expectile:0.9, huber:1.35, epsilon_insensitive:0.1,
-                        squared_epsilon_insensitive:0.1, absolute, squared
+                        squared_epsilon_insensitive:0.1, absolute, squared; without a number it is 0.5 of quantile and
+                        expectile, 1 of huber, 0.1 of the others
 losses of your own      drawn:-2,3/0,0/1,2 (the lower convex hull of these points x,y, of the error, predicted minus
                         true); drawn_margin:-1,2/1,0 for classes (of the margin, positive where the class is right)
 constraints             nonnegative; box:-1:1; monotone:bad,good,great (coefficients ascend in this order; decreasing:

@@ -40,6 +40,13 @@ def check_positive(settings: object, names: Collection[str], *, optional: Collec
             raise InputError(f"{name} must be a positive number, not {value!r}.")
 
 
+def check_flags(settings: object, *names: str) -> None:
+    """ValueError unless these attributes are True or False: a word would count as True."""
+    for name in names:
+        if not isinstance(getattr(settings, name), bool | np.bool_):
+            raise InputError(f"{name} must be True or False, not {getattr(settings, name)!r}.")
+
+
 def check_whole(settings: object, least: Mapping[str, int], *, optional: Collection[str] = ()) -> None:
     """ValueError unless these attributes are whole numbers of at least the least; those in ``optional`` may be None."""
     for name, bound in least.items():

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from cflengine.engine.checks import check_positive
+from cflengine.engine.checks import InputError, check_positive, is_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,5 +22,6 @@ class Limits:
     time_limit: float | None = None
 
     def __post_init__(self) -> None:
-        or_zero = () if self.tol == 0 and not isinstance(self.tol, bool) else ("tol",)
-        check_positive(self, ("time_limit", *or_zero), optional=("tol", "time_limit"))
+        if self.tol is not None and not (is_number(self.tol) and 0 <= self.tol < math.inf):
+            raise InputError(f"tol must be a number from 0 on, or None, not {self.tol!r}.")
+        check_positive(self, ("time_limit",), optional=("time_limit",))

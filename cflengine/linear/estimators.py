@@ -72,6 +72,8 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
     @property
     def trace_(self) -> pd.DataFrame:
         """The events of ``result_``: a table made when it is asked for, which takes longer than a small fit."""
+        if not hasattr(self, "result_"):
+            raise AttributeError("trace_ is of a fit: a model that was loaded or unpickled has none.")
         return self.result_.trace
 
     def _set(self, model: LinearModel) -> None:
@@ -141,6 +143,7 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
             "features": None if names is None else [str(name) for name in names],
             "gap": finite(self.duality_gap_) if self._is_proved() else None,
             "reason": self.solver_reason_,
+            "n_iter": [int(count) for count in getattr(self, "n_iter_", ())],
         }
         return header, {"coef": np.atleast_2d(self.coef_), "intercept": np.atleast_1d(self.intercept_)}
 
@@ -161,6 +164,10 @@ class LinearEstimator(saving.SavedModel, BaseEstimator):
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
         if names is not None:
             model.feature_names_in_ = np.array([str(one) for one in names], dtype=object)
+        counts = header.get("n_iter") or []  # files of older versions have none
+        require(isinstance(counts, list) and all(is_number(count) and count >= 1 for count in counts), name)
+        if counts:
+            model.n_iter_ = np.array(counts, dtype=np.int32)
         model._set(LinearModel(coef, intercept))
         return model
 

@@ -8,6 +8,7 @@ frequent a class is.
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 import warnings
@@ -129,7 +130,18 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
     """scikit-learn's ConvergenceWarning, once, if a row ended before its rule was met."""
     from sklearn.exceptions import ConvergenceWarning
 
+    results = list(results)
     early = [result for result in results if result.reason is not TerminationReason.CONVERGED]
+    if not early:
+        # a bound of 0 is said by the gap itself, which is infinite
+        wide = [one.gap for one in results if (one.settings.get("tol") or math.inf) < one.gap < math.inf]
+        if wide:
+            warnings.warn(
+                f"the optimum is too near 0 for rounding to prove more than a gap of {max(wide):.2g}: scale the data, "
+                "or accept it.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
     if early:
         worst = max((result.gap for result in early), key=open_gap)
         own = early[0].reason in (TerminationReason.AT_REST, TerminationReason.NUMERICAL_ERROR)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax, softmax
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError, check_flags, is_number
 from cflengine.engine.estimators import checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -215,6 +215,7 @@ class LogisticClassifier(ProbabilisticClassifier):
 
     def _check(self) -> Settings:
         """The solver's settings. Raises ValueError for a parameter that is none."""
+        check_flags(self, "fit_intercept")
         if not (is_number(self.C) and 0 < self.C < float("inf")):
             raise InputError(
                 f"C must be a positive finite number, not {self.C!r}: without a penalty, data that can be separated "

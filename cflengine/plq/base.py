@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from typing import Any, Self
 
@@ -11,13 +11,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from cflengine.engine.checks import InputError, is_number
+from cflengine.engine.checks import InputError, check_flags, is_number
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener
 from cflengine.linear.estimators import LinearEstimator
 from cflengine.linear.model import LinearModel
 from cflengine.linear.one_vs_rest import solve_rows, warn_unless_converged
+from cflengine.linear.saving import require
 from cflengine.plq import constraints as limits
 from cflengine.plq import saved
 from cflengine.plq.arrays import sizes_of
@@ -92,6 +93,9 @@ class PLQEstimator(LinearEstimator):
         return getattr(self, "violation_", 0.0) <= FEASIBLE
 
     def _check(self) -> DescentSettings:
+        """The solver's settings. Raises ValueError for a parameter out of range, a loss and constraints included."""
+        check_flags(self, "fit_intercept")
+        _ = self.loss_, _listed(self.constraints)  # or one of them raises
         if not (is_number(self.C) and 0 < self.C < np.inf):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio < 1):
@@ -212,7 +216,17 @@ class PLQEstimator(LinearEstimator):
                 for one in _listed(learnt["constraints"])
             ]
         own._learnt_with = learnt
-        return super(PLQEstimator, own).to_parts(features)
+        header, arrays = super(PLQEstimator, own).to_parts(features)
+        return header | {"violation": getattr(self, "violation_", None)}, arrays
+
+    @classmethod
+    def from_parts(cls, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Self:
+        """The other way; ``name``: of the file. Raises ModelFileError where the parts do not fit together."""
+        model, violation = super().from_parts(header, arrays, name), header.get("violation")
+        if violation is not None:  # files of older versions have none
+            require(is_number(violation) and violation >= 0, name)
+            model.violation_ = float(violation)
+        return model
 
     @classmethod
     def _read(cls, parameters: Any, name: str) -> dict[str, Any]:
@@ -227,7 +241,11 @@ class PLQEstimator(LinearEstimator):
 
 
 def _listed(constraints: Any) -> list[str | Constraints]:
-    """Constraints as given: one, or any number, None for none."""
+    """Constraints as given: one, or any number, None for none. Raises InputError for what is none."""
     if constraints is None:
         return []
-    return [constraints] if isinstance(constraints, str | Constraints) else list(constraints)
+    found = [constraints] if isinstance(constraints, str | Constraints) else constraints
+    found = list(found) if isinstance(found, Iterable) else [found]
+    if not all(isinstance(one, str | Constraints) for one in found):
+        raise InputError(f"constraints are names, such as 'nonnegative', or Constraints, not {constraints!r}.")
+    return found

@@ -24,15 +24,17 @@ FEASIBLE = 1e-9  # the largest relative violation of a constraint at which an ob
 @dataclass(frozen=True)
 class Certificate:
     """objective: of (P) at β, rounded up; lower_bound: on the optimum, rounded down; violation: the largest of the
-    constraints, relative; gap = (objective + Σ_k |ξ_k| f_k)/lower_bound − 1, or what gaps.py has for numbers below 0,
-    with f_k by how much constraint k fails: the objective alone may lie below the bound there, this sum cannot, as the
-    Lagrangian does not exceed it. Where the violation is above 1e-9 the objective is not one of (P), and objective and
-    gap are estimates. scores: float64 (n,); q: float64 (d,), of the duals that the bound is of."""
+    constraints, relative; price = Σ_k |ξ_k| f_k, with f_k by how much constraint k fails; gap = (objective +
+    price)/lower_bound − 1, or what gaps.py has for numbers below 0: the objective alone may lie below the bound there,
+    this sum cannot, as the Lagrangian does not exceed it. Where the violation is above 1e-9 the objective is not one of
+    (P), and objective and gap are estimates. scores: float64 (n,); q: float64 (d,), of the duals that the bound is
+    of."""
 
     objective: float
     lower_bound: float
     gap: float
     violation: float
+    price: float
     scores: np.ndarray = field(repr=False)
     q: np.ndarray = field(repr=False)
 
@@ -140,4 +142,5 @@ def certify(
     constraints, price = problem.constraints, 0.0
     if len(constraints):
         price = float(np.abs(duals[2]) @ constraints.failing(beta))
-    return Certificate(objective, bound, relative_gap(objective + price, bound), constraints.violation(beta), z, q)
+    gap = relative_gap(objective + price, bound)
+    return Certificate(objective, bound, gap, constraints.violation(beta), price, z, q)

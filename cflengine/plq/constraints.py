@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from cflengine.engine.checks import TOO_LARGE, InputError
+from cflengine.engine.gaps import EPSILON
 from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
+
+_FAILING = 1e-7  # t, in units of the largest number of b: what HiGHS tells from 0
+_NONE = 1e-9  # of Aᵀλ, in units of A's entries
+_ROUNDS = 4  # of scaling
 
 
 def nonnegative(d: int, columns: Sequence[int] | None = None) -> Constraints:
@@ -183,34 +189,88 @@ def check_problem(problem: PLQProblem, norms: np.ndarray) -> None:
 
 
 def check_feasible(constraints: Constraints) -> None:
-    """ValueError where no β meets the constraints: by a linear programme, unless β = 0 does.
+    """InputError where it is proved that no β meets the constraints.
 
-    Its tolerance is absolute, so that β and b are scaled until the largest number in b is 1.
+    Rows of one coefficient are compared as they are. Others by a linear programme, the least t with Aβ + b + t ≥ 0, of
+    rows that have coefficients in common alone, so that numbers of others do not matter, and in units in which entries
+    are about 1. It is believed where its dual proves it: λ ≥ 0 with Aᵀλ = 0 and bᵀλ < 0 is a sum of rows that is below
+    0 whatever β.
+
+    Examples
+    --------
+    β₁ ≥ 1 and β₁ + β₂ ≤ 0 go together, unless β₂ ≥ 0.
+
+    >>> some = [[1.0, 0.0], [-1.0, -1.0]]
+    >>> check_feasible(inequalities(some, [-1.0, 0.0]))
+    >>> check_feasible(inequalities([*some, [0.0, 1.0]], [-1.0, 0.0, 0.0]))
+    Traceback (most recent call last):
+    cflengine.engine.checks.InputError: the constraints contradict each other: no coefficients meet them all.
     """
     if not len(constraints) or constraints.violation(np.zeros(constraints.A.shape[1])) == 0.0:
         return
-    from scipy.optimize import linprog
-
-    A, equal = constraints.A, constraints.equal
-    b = constraints.b / np.abs(constraints.b).max()
-    answer = linprog(
-        np.zeros(A.shape[1]),
-        A_ub=-A[~equal] if (~equal).any() else None,
-        b_ub=b[~equal] if (~equal).any() else None,
-        A_eq=A[equal] if equal.any() else None,
-        b_eq=-b[equal] if equal.any() else None,
-        bounds=(None, None),
-        method="highs",
-    )
-    if answer.status == 2:
+    if _ends_cross(constraints) or any(_is_contradiction(*part) for part in _coupled(constraints)):
         raise InputError("the constraints contradict each other: no coefficients meet them all.")
 
 
+def _ends_cross(constraints: Constraints) -> bool:
+    """Whether rows of no coefficient fail, or those of one leave nothing of it."""
+    A, b, equal = constraints.A, constraints.b, constraints.equal
+    entries = np.diff(A.indptr) if not len(A.data) or (A.data != 0.0).all() else (A != 0).sum(axis=1).A1
+    empty = entries == 0
+    if np.any(np.where(equal[empty], b[empty] != 0.0, b[empty] < 0.0)):
+        return True
+    rows, columns, factors = constraints.single_rows
+    ends = -b[rows] / factors
+    lower, upper = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
+    below, above = (factors > 0) | equal[rows], (factors < 0) | equal[rows]
+    np.maximum.at(lower, columns[below], ends[below])
+    np.minimum.at(upper, columns[above], ends[above])
+    with np.errstate(invalid="ignore"):
+        return bool(np.any(lower > upper + 4.0 * EPSILON * np.maximum(np.abs(lower), np.abs(upper))))
+
+
+def _coupled(constraints: Constraints) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """A, b and equal of rows that share coefficients, as far as some of them have several, and β = 0 fails one."""
+    A, b, equal = constraints.A, constraints.b, constraints.equal
+    K = A.shape[0]
+    graph = sparse.bmat([[None, A != 0], [(A != 0).T, None]], format="csr")
+    _, part = connected_components(graph, directed=False)
+    entries = np.asarray((A != 0).sum(axis=1)).ravel()
+    failing = np.where(equal, b != 0.0, b < 0.0)
+    for one in np.intersect1d(part[:K][entries > 1], part[:K][failing]).tolist():
+        rows, columns = np.flatnonzero(part[:K] == one), np.flatnonzero(part[K:] == one)
+        yield A[rows][:, columns].tocsr(), b[rows], equal[rows]
+
+
+def _is_contradiction(A: sparse.csr_matrix, b: np.ndarray, equal: np.ndarray) -> bool:
+    """Whether the linear programme's dual proves that no β meets these rows."""
+    from scipy.optimize import linprog
+
+    A = sparse.csr_matrix(sparse.vstack([A, -A[equal]]))
+    b = np.concatenate([b, -b[equal]])
+    for _ in range(_ROUNDS):
+        of_rows = 1.0 / np.sqrt(abs(A).max(axis=1).toarray().ravel())
+        A, b = sparse.csr_matrix(sparse.diags(of_rows) @ A), b * of_rows
+        A = sparse.csr_matrix(A @ sparse.diags(1.0 / np.sqrt(abs(A).max(axis=0).toarray().ravel())))
+    b = b / np.abs(b).max()
+    d = A.shape[1]
+    answer = linprog(
+        np.append(np.zeros(d), 1.0), A_ub=sparse.hstack([-A, -np.ones((len(b), 1))], format="csr"), b_ub=b,
+        bounds=[(None, None)] * d + [(0.0, None)], method="highs",
+    )  # fmt: skip
+    if answer.status != 0 or answer.fun <= _FAILING:
+        return False
+    dual = np.maximum(-answer.ineqlin.marginals, 0.0)
+    return bool(b @ dual < -0.5 * _FAILING and np.abs(A.T @ dual).max() <= _NONE)
+
+
 def without_weightless(sensitive: Any, weight: Any) -> np.ndarray:
-    """The sensitive column without the rows of weight 0, where there is one for each row."""
+    """The sensitive column without the rows of weight 0. Raises InputError for one that is not of all rows."""
     column = np.asarray(sensitive)
-    if weight is None or np.ndim(weight) != 1 or column.shape[:1] != np.shape(weight):
+    if weight is None or np.ndim(weight) != 1:
         return column
+    if column.shape[:1] != np.shape(weight):
+        raise InputError(f"the sensitive column has {len(column):,} values for {len(weight):,} rows.")
     return column[np.asarray(weight) > 0]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from cflengine.engine.gaps import EPSILON, relative_gap
 from cflengine.engine.jit import one_blas_thread
-from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
 from cflengine.plq.arrays import Products, losses_of, rows_of, sizes_of
@@ -32,7 +32,7 @@ from cflengine.plq.certificate import Certificate, Sizes, certify
 from cflengine.plq.extrapolation import Extrapolation
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
 from cflengine.plq.problem import PLQProblem
-from cflengine.plq.projection import CONSTRAINT_ROUNDS, feasible
+from cflengine.plq.projection import CONSTRAINT_ROUNDS, Projection
 from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range, shift_weight
@@ -85,6 +85,7 @@ class Descent(Run):
         self.rows = rows_of(problem.X, self.sizes.rows)
         self.products = Products(problem, self.rows)
         self.A = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        self.project = Projection(problem.constraints, self.A, np.sqrt(self.sizes.columns))
         self.losses = losses_of(loss)
         self.duals = np.zeros((n, loss.U.shape[1] + loss.S.shape[1]))
         self.relu_duals, self.rehu_duals = np.split(self.duals, [loss.U.shape[1]], axis=1)  # views
@@ -101,7 +102,6 @@ class Descent(Run):
         self.random = np.random.default_rng(settings.random_state)
         self.state, self.at_rest = np.zeros(3), False
         self.margin = math.inf
-        self.scale = float(loss.value(np.zeros(n)).sum())  # the objective of β = 0
         self.best: tuple[np.ndarray, float, Certificate] | None = None
         self.price = 0.0  # by how much more the best β would cost, at the best duals, did it not fail constraints
         self.best_duals = (self.relu_duals, self.rehu_duals, self.xi)
@@ -109,8 +109,13 @@ class Descent(Run):
         able = settings.newton and math.isfinite(passes_of_newton(problem, 0, self.entries))
         self.newton_from = 0.0 if able else math.inf  # passes, from which on Newton's method may be tried
         self._reset(np.zeros(n))  # the duals are 0; those of a warm start are proved first
-        if problem.intercept and start is None and n:
-            self.bias[0] = best_shift(self.losses, np.zeros(n), 0.0)
+        shift = best_shift(self.losses, np.zeros(n), 0.0) if problem.intercept and n else 0.0
+        if start is None:
+            self.bias[0] = shift
+        off = _ROUNDING * abs(shift)
+        at_0, above, below = (loss.value(np.full(n, z)) for z in (shift, shift + off, shift - off))
+        self.scale = float(at_0.sum())  # the objective of β = 0
+        self.blur = float((np.maximum(above, below) - at_0).sum())  # what rounding of β₀ alone may add to it
 
     def _reset(self, a: np.ndarray) -> np.ndarray:
         """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
@@ -147,16 +152,29 @@ class Descent(Run):
         return self.result()
 
     @property
+    def gap(self) -> float:
+        """Of the best solution, what it fails constraints by included; NaN before there is a bound."""
+        found = math.isfinite(self.best_objective)
+        return relative_gap(self.best_objective + self.price, self.lower_bound) if found else NAN
+
+    @property
+    def open_gap(self) -> float:
+        """The same without a constant of the losses above 0, beside which any gap would be small; inf before there is
+        one."""
+        constant = max(self.problem.loss.constant, 0.0)
+        found = relative_gap(self.best_objective + self.price - constant, self.lower_bound - constant)
+        return found if math.isfinite(self.best_objective) and not math.isnan(found) else math.inf
+
+    @property
     def done(self) -> bool:
-        """Whether the gap asked for is proved, what constraints are failed by included; where rounding does not tell
-        the bound from 0, whether what is left is small against the objective of β = 0."""
+        """Whether the gap asked for is proved; where rounding does not tell the bound from 0, whether what is left is
+        small against the objective of β = 0."""
         if self.settings.tol is None or not math.isfinite(self.best_objective):
             return False
-        whole = self.best_objective + self.price
-        if self.lower_bound > _ROUNDING * self.scale:
-            return self.reached(relative_gap(whole, self.lower_bound))
-        known = whole - self.lower_bound <= self.settings.tol * _NOTHING * self.scale
-        return known or self.reached(relative_gap(whole, self.lower_bound))
+        bound, least = self.lower_bound - max(self.problem.loss.constant, 0.0), max(_ROUNDING * self.scale, self.blur)
+        left = self.best_objective + self.price - self.lower_bound
+        nothing = max(self.settings.tol * _NOTHING * self.scale, self.blur)
+        return (bound <= least and left <= nothing) or self.reached(self.open_gap)
 
     @property
     def reason(self) -> TerminationReason:
@@ -168,8 +186,9 @@ class Descent(Run):
     @property
     def size(self) -> float:
         """Of the objective, which may be below 0 (a loss's constant), against which what it misses is small."""
-        found = math.isfinite(self.best_objective)
-        return max(abs(self.best_objective), _NOTHING * self.scale) if found else self.scale
+        if not math.isfinite(self.best_objective):
+            return self.scale
+        return max(abs(self.best_objective - max(self.problem.loss.constant, 0.0)), _NOTHING * self.scale)
 
     def sweep(self) -> bool:
         """A pass over the active observations and all constraints; False if stopped."""
@@ -259,7 +278,7 @@ class Descent(Run):
         self.at_rest = False
         start = Iterate(self.relu_duals, self.rehu_duals, self.xi, self.whole, float(self.bias[0]))
         newton = AugmentedNewton(self.problem, self.sizes.columns, start, 1e-3 * self.size, self.progress.poll)
-        stuck, gap = 0, self.gap
+        stuck, gap = 0, self.open_gap
         with one_blas_thread():
             for found, steps in newton:
                 self.relu_duals[:], self.rehu_duals[:], self.xi[:] = found.lam, found.gam, found.xi
@@ -268,7 +287,7 @@ class Descent(Run):
                 self.work += 2.0 * steps
                 if not self.prove("Newton", found.beta):
                     return False
-                stuck, gap = (stuck + 1, gap) if self.gap > 0.9 * gap else (0, self.gap)
+                stuck, gap = (stuck + 1, gap) if self.open_gap > 0.9 * gap else (0, self.open_gap)
                 if self.done or stuck == _STUCK or self.iteration >= self.settings.max_iter:
                     break
                 newton.least = 0.02 * (self.settings.tol or EPSILON) * self.size
@@ -287,7 +306,7 @@ class Descent(Run):
         q = self._reset(problem.weights(self.relu_duals, self.rehu_duals))
         beta = self.whole if beta is None else beta
         if len(problem.constraints):
-            beta = feasible(problem.constraints, self.A, beta, self.xi, np.sqrt(self.sizes.columns))
+            beta = self.project(beta, self.xi)
         z = self.products.scores(beta)
         bias = best_shift(self.losses, z, float(self.bias[0])) if problem.intercept else 0.0
         duals, known = (self.relu_duals, self.rehu_duals, self.xi), None if problem.intercept else q
@@ -307,7 +326,7 @@ class Descent(Run):
         if not math.isfinite(found.objective) or not math.isfinite(found.lower_bound):
             self.progress.reason = TerminationReason.NUMERICAL_ERROR
             return False
-        self.proofs.append((self.work, self.gap if math.isfinite(self.best_objective) else math.inf))
+        self.proofs.append((self.work, self.open_gap))
         if found.proved:
             self._screen()
         if not self.done:
@@ -354,7 +373,9 @@ class Descent(Run):
         assert self.best is not None
         beta, bias, found = self.best
         lam, gam, xi = self.best_duals
+        facts = self.facts(found.objective, self.lower_bound)
+        facts["gap"] = relative_gap(found.objective + self.price, self.lower_bound)
         return PLQResult(
-            **self.facts(found.objective, self.lower_bound), w=beta, bias=bias, lam=lam, gam=gam, xi=xi,
+            **facts, w=beta, bias=bias, lam=lam, gam=gam, xi=xi,
             violation=found.violation, support=int(np.count_nonzero(beta)), n_screened=int(self.screened.sum()),
         )  # fmt: skip

@@ -100,13 +100,16 @@ class Pieces:
             raise InputError("the knots of a loss must ascend.")
         left = c[:-1, 0] + knots * (c[:-1, 1] + knots * c[:-1, 2])
         right = c[1:, 0] + knots * (c[1:, 1] + knots * c[1:, 2])
-        jump = np.abs(left - right) > _CLOSE * (1.0 + np.abs(left))
+        at = np.abs(knots).max(initial=0.0)  # what numbers are the sums of, at any knot
+        sizes = [one[:, 0] + at * (one[:, 1] + at * one[:, 2]) for one in (np.abs(c[:-1]), np.abs(c[1:]))]
+        jump = np.abs(left - right) > _CLOSE * np.maximum(*sizes)
         if jump.any():
             raise InputError(f"the loss is not continuous: it jumps at {knots[jump][0]:g}.")
         if (c[:, 2] < 0).any():
             raise InputError("the loss is not convex: one of its pieces bends downwards.")
         before, after = self.derivatives()
-        falling = before > after + _CLOSE * (1.0 + np.abs(before))
+        slopes = [one[:, 1] + 2.0 * at * one[:, 2] for one in (np.abs(c[:-1]), np.abs(c[1:]))]
+        falling = before > after + _CLOSE * np.maximum(*slopes)
         if falling.any():
             raise InputError(f"the loss is not convex: its slope falls at {knots[falling][0]:g}.")
         first, last = c[0], c[-1]
@@ -137,16 +140,17 @@ class Pieces:
         for side in (1.0, -1.0):
             own = self if side > 0 else self.mirrored()
             pieces = own._right_of(side * at)
-            before = 0.0
+            before, size = 0.0, 0.0  # the slope, and of what numbers it is the sum
             for lo, hi, c1, c2 in pieces:
                 begins = c1 + 2 * c2 * lo
                 jump = begins - before
-                if jump > _CLOSE * (1.0 + abs(begins)):
+                if jump > _CLOSE * (abs(c1) + abs(2 * c2 * lo) + size):
                     relu.append((side * jump, -jump * lo))
                 if c2 > 0:
                     s = float(np.sqrt(2 * c2))
                     rehu_parts.append((side * s, -s * lo, s * (hi - lo)))
                 before = begins + (2 * c2 * (hi - lo) if c2 > 0 else 0.0)
+                size = abs(c1) + (abs(2 * c2 * hi) if c2 > 0 else 0.0)
         return Parts(tuple(relu), tuple(rehu_parts), float(self.value(np.array(at))))
 
     def mirrored(self) -> Pieces:
@@ -296,8 +300,9 @@ def named_loss(text: str) -> Loss:
     Parameters
     ----------
     text : str
-        One of LOSSES, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35"; or points that were
-        drawn: "drawn:-1,2/0,0/1,1", of the residual, "drawn_margin:…", of the margin.
+        One of LOSSES, with its number where it has one: "hinge", "quantile:0.9", "huber:1.35" (without: 0.5 of quantile
+        and expectile, 1 of huber, 0.1 of the insensitive ones); or points that were drawn: "drawn:-1,2/0,0/1,1", of the
+        residual, "drawn_margin:…", of the margin.
 
     Returns
     -------

@@ -109,12 +109,12 @@ class Constraints:
         return len(self.b)
 
     def violation(self, beta: np.ndarray) -> float:
-        """The largest amount by which a row fails, relative to |b_k| + Σ_j |a_kj| max_j |β_j|, so that no unit of the
-        data matters; 0 where none does."""
+        """The largest amount by which a row fails, relative to |b_k| + Σ_j |a_kj β_j|, what it is the sum of, so that
+        neither units nor other rows' coefficients matter; 0 where none does."""
         failing = self.failing(beta)
         if not failing.any():
             return 0.0
-        sizes = np.abs(self.b) + self._row_sums * float(np.abs(beta).max(initial=0.0))
+        sizes = np.abs(self.b) + self.absolute @ np.abs(beta)
         return float(np.max(np.divide(failing, sizes, out=np.zeros_like(failing), where=failing != 0.0)))
 
     def failing(self, beta: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ class Constraints:
     def at_bounds(self, beta: np.ndarray, xi: np.ndarray, near: np.ndarray) -> np.ndarray:
         """β with each coefficient j at its bound that is beyond it, or held there by its dual and at most near_j off:
         rows of one coefficient can be met to the last digit. β itself where none is to move."""
-        rows, columns, factors = self._single
+        rows, columns, factors = self.single_rows
         if not len(rows):
             return beta
         slack = factors * beta[columns] + self.b[rows]
@@ -142,18 +142,13 @@ class Constraints:
         return found
 
     @cached_property
-    def _single(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def single_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The rows of one coefficient, its column, and its factor."""
         A = self.A
         rows = np.flatnonzero(np.diff(A.indptr) == 1)
         at = A.indptr[rows]
         some = A.data[at] != 0.0
         return rows[some], A.indices[at[some]], A.data[at[some]]
-
-    @cached_property
-    def _row_sums(self) -> np.ndarray:
-        """float64 (K,): Σ_j |a_kj|."""
-        return np.asarray(self.absolute.sum(axis=1)).ravel()
 
     @cached_property
     def absolute(self) -> sparse.csr_matrix:

@@ -114,11 +114,12 @@ def compare_fit(
     return checked_fit(fit, proof.objective, bound)
 
 
-def checked_fit(fit: dict[str, Any], objective: float, bound: float) -> tuple[float, float]:
-    """Objective and bound as recomputed, which must be what the report says. Raises FalseResult."""
+def checked_fit(fit: dict[str, Any], objective: float, bound: float, price: float = 0.0) -> tuple[float, float]:
+    """Objective and bound as recomputed, which must be what the report says; price: as for ``require_gap``. Raises
+    FalseResult."""
     require_same(fit.get("objective"), objective, "the objective is")
     require_bound(fit, bound)
-    require_gap(fit, objective, bound)
+    require_gap(fit, objective, bound, price)
     return objective, bound
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.gaps import relative_gap
 from cflengine.linear.labels import read_numbers, read_sensitive, row_classes, split_documents
 from cflengine.linear.model import LinearModel
 from cflengine.linear.model_comparison import PARTS
@@ -77,7 +76,7 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
         require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")
         failing = max(failing, _check_violation(fit, [certificate]))
-        found.append(checked_fit(fit, certificate.objective, certificate.lower_bound))
+        found.append(checked_fit(fit, certificate.objective, certificate.lower_bound, certificate.price))
     check_claims(
         folder / MODEL, header, found, X.shape[0], about_run(report), loss=arguments["loss"],
         l1_ratio=float(arguments["l1_ratio"]), fit_intercept=not arguments["no_intercept"],
@@ -160,7 +159,7 @@ def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndar
     """What the report says of a model of the path."""
     require_same(row["objective"], sum(one.objective for one in found), f"the objective at C = {row['C']:g} is")
     require_bound(row, sum(one.lower_bound for one in found))
-    gap = max(relative_gap(one.objective, one.lower_bound) for one in found)
+    gap = max(one.gap for one in found)
     require_gap_of(row["gap"], gap)
     _check_violation(row, found)
     require_same(row["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")

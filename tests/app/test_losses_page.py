@@ -19,7 +19,7 @@ from cflengine.plq.losses import named_loss
 from pages.parts.losses.controls import target_columns
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
 from pages.parts.losses.loss_editor import LEAST, MOST, clean_points, curve, parts_of
-from pages.parts.losses.run import DRAWN, POINTS, TITLES, TOL, LossChoice, LossRun
+from pages.parts.losses.run import DRAWN, POINTS, TITLES, TOL, LossChoice, LossRun, _of_both
 from pages.parts.losses.view import loss_command
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.models import read_uploaded
@@ -74,6 +74,19 @@ def test_a_band_of_two_quantiles_and_constraints():
     assert len(prediction_figure(truth, high, "score").data) == 2
 
 
+def test_the_race_is_of_both_classes_of_a_sorted_corpus(monkeypatch):
+    monkeypatch.setattr("pages.parts.losses.run.RACE_DOCUMENTS", 20)
+    run = LossRun(LossChoice("mood", False, "hinge"))
+    frame = reviews().sort_values("mood", ignore_index=True)
+    run.run(frame["text"].tolist(), frame, None, Job("r", ("c",), print))
+    run.race(Job("r", ("c",), print))
+    (one, _) = run.races.values()
+    assert np.count_nonzero(one.w) > 0 and len(one.lam) == 20
+    second = np.arange(1000) >= 999  # some of either, however few there are
+    assert [len(_of_both(np.arange(1000), mask, 20)) for mask in (second, ~second)] == [20, 20]
+    assert 999 in _of_both(np.arange(1000), second, 20) and 999 in _of_both(np.arange(1000), ~second, 20)
+
+
 def test_a_drawn_loss_is_the_hull_of_its_points():
     choice = LossChoice("score", True, DRAWN, points=((-2.0, 2.0), (-1.0, 3.0), (0.0, 0.0), (2.0, 1.0)))
     loss = choice.made()
@@ -105,7 +118,10 @@ def test_the_race_takes_the_same_steps():
     pure, carried = (run.races[name] for name in ("pure", "primal-dual"))
     assert pure.n_iterations == carried.n_iterations and pure.gap <= 1e-8
     np.testing.assert_allclose(pure.w, carried.w, atol=1e-9)
-    figure = race_figure({name: result.trace for name, result in run.races.items()}, "operations")
+    traces = {name: result.trace for name, result in run.races.items()}
+    scales = [race_figure(traces, x).layout.xaxis.type for x in ("operations", "sweep_s", "iteration")]
+    assert scales == ["log", "linear", "linear"], "linear convergence is a straight line against the latter"
+    figure = race_figure(traces, "operations")
     assert [line.name for line in figure.data] == ["pure", "primal-dual"] and figure.layout.yaxis.type == "log"
     with pytest.raises(ValueError, match="predict a class"):
         fitted().race(Job("r", ("c",), print))

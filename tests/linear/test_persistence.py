@@ -109,6 +109,11 @@ def test_matrices_to_predictions_as_before(tmp_path, name):
     assert again.predict(X).tobytes() == model.predict(X).tobytes()
     final = again[-1] if hasattr(again, "steps") else again
     assert np.isfinite(final.duality_gap_) and final.solver_reason_ == "converged"
+    fitted = model[-1] if hasattr(model, "steps") else model
+    assert final.n_iter_.tolist() == fitted.n_iter_.tolist()
+    assert getattr(final, "violation_", None) == getattr(fitted, "violation_", None)
+    with pytest.raises(AttributeError, match="loaded or unpickled"):
+        _ = final.trace_
     if "drawn" in name:
         assert again.loss == model.loss, "and it can be fitted again"
 
@@ -198,6 +203,22 @@ def test_what_set_output_asked_for_is_kept(tmp_path):
     X = pd.DataFrame(np.random.default_rng(0).normal(size=(9, 2)), columns=["a", "b"])
     save_model(steps.fit(X), tmp_path / "m.cflm")
     pd.testing.assert_frame_equal(load_model(tmp_path / "m.cflm").transform(X), steps.transform(X))
+
+
+@pytest.mark.parametrize("changes", [
+    {"constraints": 3}, {"constraints": [3]}, {"loss": "foo"}, {"loss": "huber"}, {"tol": -1}, {"fit_intercept": "no"},
+])  # fmt: skip
+def test_parameters_that_no_model_has_are_refused(tmp_path, changes):
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20) % 2
+    PLQClassifier().fit(X, y).save(tmp_path / "m.cflm")
+    altered(tmp_path / "m.cflm", lambda header, parts: header["parameters"].update(changes))
+    with pytest.raises(ModelFileError):
+        load_model(tmp_path / "m.cflm")
+    for more in ({"n_iter": [0]}, {"n_iter": "x"}, {"violation": -1.0}, {"violation": "x"}):
+        PLQClassifier().fit(X, y).save(tmp_path / "m.cflm")
+        altered(tmp_path / "m.cflm", lambda header, parts, more=more: header.update(more))
+        with pytest.raises(ModelFileError):
+            load_model(tmp_path / "m.cflm")
 
 
 @pytest.mark.parametrize("given", [no_constraints(3), equalities(np.ones((1, 3)), [1.0]), box(3, upper=[np.inf, 0, 1])])

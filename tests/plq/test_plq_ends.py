@@ -13,11 +13,12 @@ from test_plq_solver import assert_solved, problem_of
 
 from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.progress import TerminationReason
-from cflengine.plq.arrays import rows_of
+from cflengine.plq.arrays import losses_of, rows_of
 from cflengine.plq.constraints import box, inequalities, monotone, nonnegative, together
 from cflengine.plq.problem import Constraints
-from cflengine.plq.projection import feasible
+from cflengine.plq.projection import Projection
 from cflengine.plq.settings import DescentSettings
+from cflengine.plq.shift import best_shift
 from cflengine.plq.solver import solve
 from naive.plq import optimum
 
@@ -42,9 +43,18 @@ def test_converged_is_proved(seed, name, n, d, intercept, tol):
         name, seed, n, d, float(np.exp(rng.normal())), bounds=lambda X: constraints_of(rng, X), intercept=intercept
     )
     result = solve(problem, DescentSettings(tol=tol))
-    start = float(problem.loss.value(np.zeros(n)).sum())
+    shift = best_shift(losses_of(problem.loss), np.zeros(n), 0.0) if intercept else 0.0
+    start = float(problem.loss.value(np.full(n, shift)).sum())
     proved = result.gap <= tol or result.objective - result.lower_bound <= NOTHING * start + 1e-13
     assert (result.reason == TerminationReason.CONVERGED) == proved
+
+
+def test_a_violation_has_no_unit_of_a_coefficient():
+    """A large coefficient of a small feature does not excuse what others fail by."""
+    row = np.array([[1e-6, 1.0, 1.0]])
+    one = inequalities(row, np.array([-1.0]))
+    assert one.violation(np.array([1e5, 0.2, 0.2])) == pytest.approx(0.5 / 1.5)
+    assert inequalities([[1, 0], [0, -1]], [-1e9, 0.5]).violation(np.array([1e9, 1.0])) == pytest.approx(1 / 3)
 
 
 def test_a_box_on_one_feature():
@@ -160,7 +170,7 @@ def test_an_order_is_kept_in_whatever_units_the_data_are(of_x, of_y):
 def test_a_violation_has_no_unit():
     constraints = inequalities(np.array([[-1.0, 1.0]]), np.zeros(1))
     found = [constraints.violation(scale * np.array([1.0, 0.5])) for scale in (1e-12, 1.0, 1e12)]
-    assert found == pytest.approx([0.25] * 3) and constraints.violation(np.zeros(2)) == 0.0
+    assert found == pytest.approx([1 / 3] * 3) and constraints.violation(np.zeros(2)) == 0.0
     assert inequalities(np.eye(1), np.full(1, -1e-9)).violation(np.zeros(1)) == 1.0
     assert np.isnan(constraints.violation(np.full(2, np.nan))), "what is no number meets nothing"
 
@@ -202,4 +212,4 @@ def nearest(constraints: Constraints, beta: np.ndarray) -> np.ndarray:
     """As a proof finds them: without duals, and of features of one size."""
     A = constraints.A
     rows = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
-    return feasible(constraints, rows, beta, np.zeros(len(constraints)), np.ones(len(beta)))
+    return Projection(constraints, rows, np.ones(len(beta)))(beta, np.zeros(len(constraints)))

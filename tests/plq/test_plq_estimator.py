@@ -145,9 +145,9 @@ def test_a_sensitive_column_with_gaps_is_refused(nothing):
 
 def test_weights_that_fail_a_constraint_are_not_called_proved():
     X = np.random.default_rng(0).normal(size=(60, 3))
-    box = ["box:1e-9:", "box::0", "box:-1:"]  # less apart than a linear programme sees beside larger numbers
+    less = limits.inequalities([[1.0, 1.0, 0.0], [-1.0, -1.0, 0.0]], [-1.0, 1.0 - 1e-8])  # than a linear programme sees
     with pytest.warns(ConvergenceWarning, match="fail a constraint, so that nothing is proved"):
-        PLQRegressor(constraints=box, max_iter=50).fit(X, X[:, 0])
+        PLQRegressor(constraints=[less], max_iter=50).fit(X, X[:, 0])
 
 
 def test_numbers_whose_squares_are_none_are_refused():

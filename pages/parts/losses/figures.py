@@ -57,7 +57,8 @@ def prediction_figure(truth: np.ndarray, predicted: np.ndarray, column: str) -> 
 
 
 def race_figure(traces: Mapping[str, pd.DataFrame], x: str) -> go.Figure:
-    """The proved gap, on a log axis, over operations or seconds: linear convergence is a straight line."""
+    """The proved gap, on a log axis, over operations, seconds or sweeps; over the latter two linear convergence is a
+    straight line. Operations, of which one form needs a hundred times as many, have a log axis themselves."""
     figure = go.Figure()
     looks = {"pure": (ORANGE, "dash", "square"), "primal-dual": (BLUE, "solid", "circle")}
     for name, trace in traces.items():
@@ -68,7 +69,7 @@ def race_figure(traces: Mapping[str, pd.DataFrame], x: str) -> go.Figure:
             line={"color": colour, "dash": dash, "width": 2.5},
             marker={"symbol": symbol, "size": 5, "maxdisplayed": 12}, hovertemplate=name + ": %{y:.1e}<extra></extra>",
         )  # fmt: skip
-    title = {"operations": "multiplications", "sweep_s": "seconds of sweeps"}[x]
+    title = {"operations": "multiplications", "sweep_s": "seconds of sweeps", "iteration": "sweeps"}[x]
     figure.update_xaxes(title_text=title, type="log" if x == "operations" else "linear", exponentformat="power")
     figure.update_yaxes(title_text="proved gap", type="log", exponentformat="power")
     return _sized(figure)

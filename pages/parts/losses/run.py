@@ -161,13 +161,26 @@ class LossRun:
         if self.choice.numbers:
             raise InputError("The race is one of support vector machines: predict a class.")
         comparison = self.risk.comparison
-        where = comparison.train[:RACE_DOCUMENTS]
+        where = _of_both(comparison.train, comparison.y[comparison.train] == 1, RACE_DOCUMENTS)
         X, y = comparison.X[where], np.where(comparison.y[where] == 1, 1.0, -1.0)
         settings = DescentSettings(tol=RACE_TOL, max_iter=100_000, time_limit=RACE_LIMIT_S)
         for number, name in enumerate(FORMS):
             if not job.poll():
                 break
             self.races[name] = DualSVM(name, X, y, self.choice.C, settings, (_Lane(job, number),)).run()
+
+
+def _of_both(documents: np.ndarray, second: np.ndarray, most: int) -> np.ndarray:
+    """At most so many documents, in their order, drawn with a seed from those of the second class (bool) and from the
+    others in their proportions, and some of either: a corpus may be sorted."""
+    if len(documents) <= most:
+        return documents
+    random, chosen = np.random.default_rng(0), []
+    n_second = int(np.clip(round(most * second.mean()), 1, most - 1))
+    for own, size in ((second, n_second), (~second, most - n_second)):
+        places = np.flatnonzero(own)
+        chosen.append(random.permutation(places)[:size])
+    return documents[np.sort(np.concatenate(chosen))]
 
 
 class _Fit:

@@ -194,8 +194,8 @@ def _race(job_id: str) -> None:
         return
     run: LossRun = job.result
     x = st.segmented_control(
-        "Against", ["operations", "sweep_s"], default="operations", required=True, key="loss_race_x",
-        format_func={"operations": "operations", "sweep_s": "seconds"}.__getitem__,
+        "Against", ["operations", "sweep_s", "iteration"], default="operations", required=True, key="loss_race_x",
+        format_func={"operations": "operations", "sweep_s": "seconds", "iteration": "sweeps"}.__getitem__,
     )  # fmt: skip
     figure = race_figure({name: result.trace for name, result in run.races.items()}, x)
     st.plotly_chart(figure, key=f"loss_race_{x}", config={"displayModeBar": False})
@@ -211,9 +211,9 @@ def _race(job_id: str) -> None:
         )  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each form has cost")
     st.caption(
-        "The first point of the pure form is what its matrix costs. A straight line on the logarithmic axis is linear "
-        "convergence: every sweep takes off the same share of the gap. This project's solver is the primal-dual form "
-        "with shrinking and screening."
+        "The first point of the pure form is what its matrix costs. A straight line against sweeps or seconds is linear "
+        "convergence: every sweep takes off the same share of the gap. Operations have a logarithmic axis, since one "
+        "form needs so many more. This project's solver is the primal-dual form with shrinking and screening."
     )
 
 

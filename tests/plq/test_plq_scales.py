@@ -1,0 +1,168 @@
+"""Data, targets and constraints in any units: what is called converged is proved, and what is proved is allowed."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+
+from cflengine import PLQClassifier, PLQRegressor
+from cflengine.engine.checks import InputError
+from cflengine.plq.arrays import rows_of
+from cflengine.plq.constraints import box, check_feasible, equalities, inequalities, monotone, together
+from cflengine.plq.losses import Loss, Pieces, named_loss
+from cflengine.plq.projection import Projection, chains_of
+
+
+@pytest.mark.parametrize(("seed", "C", "scales"), [
+    (2, 1e4, (1e-3, 1e6, 1)), (0, 1.0, (1e-3, 1e6, 1)), (0, 1e4, (1e-4, 1, 1e4)),
+])  # fmt: skip
+@pytest.mark.parametrize("intercept", [True, False])
+def test_fairness_holds_whatever_the_units_of_features(seed, C, scales, intercept):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(400, 3))
+    group = (Z[:, 1] + rng.normal(size=400) > 0).astype(float)
+    y = np.where(Z @ [1, 1, 0.5] + 0.5 * rng.normal(size=400) > 0, 1, -1)
+    model = PLQClassifier(C=C, constraints="fair:0.001", fit_intercept=intercept)
+    model.fit(Z * scales, y, sensitive=group)
+    covariance = np.mean((group - group.mean()) * model.decision_function(Z * scales))
+    assert abs(covariance) <= 0.001 * (1 + 1e-6) and 0 <= model.duality_gap_ <= 1e-4
+
+
+@pytest.mark.parametrize("loss", ["squared", "expectile", "huber:10", "squared_epsilon_insensitive", "quantile:0.9"])
+def test_targets_far_from_0_are_learnt_as_those_near_it(loss):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = 0.1 * X @ [1, -2, 0.5] + 0.01 * rng.normal(size=200)
+    far, near = (PLQRegressor(loss, C=1e3, tol=1e-6).fit(X, y + shift) for shift in (2e4, 0.0))
+    assert far.solver_reason_ == "converged" and far.duality_gap_ <= 1e-6
+    assert far.coef_ == pytest.approx(near.coef_, abs=1e-3)
+    assert far.intercept_ - 2e4 == pytest.approx(near.intercept_, abs=1e-3)
+
+
+def test_what_rounding_keeps_from_being_proved_is_said():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] > 0, 1, -1)
+    X[:, 0] += np.sign(X[:, 0])
+    for scale in (1.0, 1e6, 1e9):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            model = PLQClassifier("hinge", fit_intercept=False).fit(scale * X, y)
+        assert bool(told) == (1e-4 < model.duality_gap_ < np.inf), "a finite gap above tol is no silent success"
+        assert all(one.category is ConvergenceWarning for one in told)
+
+
+def test_a_constant_does_not_hide_what_is_left():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = X @ [1, -2, 0.5] + rng.normal(size=200)
+    high = Loss("high", Pieces(np.zeros(1), np.array([[1e6, -1, 0], [1e6, 1, 0.0]])).parts(), "residual")
+    assert PLQRegressor(high).fit(X, y).coef_ == pytest.approx(PLQRegressor("absolute").fit(X, y).coef_, abs=1e-12)
+
+
+@pytest.mark.parametrize(("A", "b"), [
+    ([[1e-9, 0]], [-1e-9]), ([[1e-12, 0]], [-1e-12]), ([[1e-10, 0], [0, 1]], [-1, -1]),
+    ([[1e-9, 1e-9], [0, 1e9]], [-1e-9, 1e9]), ([[1, 1], [-1, 1]], [-1e9, -1e-9]),
+])  # fmt: skip
+def test_constraints_of_small_numbers_are_no_contradiction(A, b):
+    bounds = inequalities(A, b)
+    check_feasible(bounds)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 2))
+    model = PLQClassifier(constraints=[bounds]).fit(X, X[:, 0] > 0)
+    assert bounds.violation(model.coef_[0]) <= 1e-9 and model.duality_gap_ <= 1e-4
+
+
+@pytest.mark.parametrize("some", [
+    *(inequalities([[1, 0], [0, 1], [0, -1]], [-size, -1, 0.5]) for size in (1.0, 1e7, 1e8, 1e9)),
+    inequalities([[1, 0, 0], [0, 1, 1], [0, -1, -1]], [-1e9, -1, 0.5]),
+    together(2, [box(2, 1.0), box(2, upper=1.0 - 1e-8)]), inequalities(np.zeros((1, 2)), [-1.0]),
+    together(2, [equalities([[1, 1]], [-1]), equalities([[1e-9, 1e-9]], [-2e-9])]), equalities(np.zeros((1, 2)), [1.0]),
+    together(3, [monotone(3), inequalities([[1, 0, 0], [0, 0, -1]], [-1e9, 1e8])]),
+])  # fmt: skip
+def test_contradictions_are_found_beside_large_numbers(some):
+    with pytest.raises(InputError, match="contradict"):
+        check_feasible(some)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 5), st.booleans())
+def test_what_is_called_a_contradiction_is_one(seed, d, K, integers):
+    """Constraints that some β meets are never refused."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(-2, 3, (K, d)).astype(float) if integers else rng.normal(size=(K, d))
+    A *= 10.0 ** rng.integers(-8, 9, (K, 1))
+    inside = rng.normal(size=d) * 10.0 ** rng.integers(-3, 4)
+    check_feasible(inequalities(A, np.abs(A) @ np.abs(inside) * rng.integers(0, 2, K) * 0.1 - A @ inside))
+
+
+@pytest.mark.parametrize(("loss", "n", "d"), [("hinge", 100, 900), ("squared", 100, 1100), ("hinge", 300, 1200)])
+def test_many_features_in_order(loss, n, d):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n, d)) / d**0.5
+    Y = X @ np.sort(rng.normal(size=d)) + 0.1 * rng.normal(size=n)
+    made, y = (PLQClassifier, np.where(Y > 0, 1, -1)) if loss == "hinge" else (PLQRegressor, Y)
+    model = made(loss, constraints="monotone", fit_intercept=False, max_iter=5000).fit(X, y)
+    assert model.solver_reason_ == "converged" and model.duality_gap_ <= 1e-4
+    assert (np.diff(np.ravel(model.coef_)) >= 0).all()
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.integers(3, 9), st.booleans(), st.booleans())
+def test_the_nearest_on_chains_is_the_nearest(seed, d, decreasing, bounded):
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(d)
+    cut = int(rng.integers(2, d + 1))
+    some = [monotone(d, order[:cut].tolist(), decreasing=decreasing)]
+    some += [box(d, -0.3, 0.4)] if bounded else []
+    constraints = together(d, some)
+    assert chains_of(constraints) is not None
+    beta = rng.normal(size=d)
+    A = constraints.A
+    rows = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
+    found = Projection(constraints, rows, np.ones(d))(beta, np.zeros(len(constraints)))
+    assert constraints.violation(found) == 0.0
+    reference = minimize(
+        lambda x: 0.5 * ((x - beta) ** 2).sum(), np.zeros(d), jac=lambda x: x - beta, method="SLSQP",
+        constraints={"type": "ineq", "fun": lambda x: A @ x + constraints.b, "jac": lambda x: A.toarray()},
+        options={"ftol": 1e-14, "maxiter": 500},
+    )  # fmt: skip
+    assert found == pytest.approx(reference.x, abs=1e-5)
+
+
+@pytest.mark.parametrize("other", [
+    inequalities([[1.0, -1.0, 0.0]], [0.5]), inequalities([[1.0, -2.0, 0.0]], [0.0]), equalities([[1, -1, 0]], [0]),
+    together(3, [monotone(3), box(3, [0.0, -1.0, -2.0])]), inequalities([[1, -1, 0], [-1, 1, 0]], [0, 0]),
+    inequalities([[-1, 1, 0], [-1, 0, 1]], [0, 0]), inequalities(np.ones((1, 3)), [0.0]), box(3, 0.0),
+])  # fmt: skip
+def test_other_constraints_are_no_chains(other):
+    assert chains_of(other) is None
+
+
+def test_slopes_of_any_size_are_kept():
+    for drawn, slopes in (("-1e9,1/0,0/1e9,1", [1e-9, -1e-9]), ("-1,1/0,0/2e9,1", [5e-10, -1.0])):
+        assert [u for u, _ in named_loss(f"drawn:{drawn}").parts.relu] == pytest.approx(slopes, rel=1e-12)
+    with pytest.raises(InputError, match="not continuous"):
+        Pieces(np.zeros(1), np.array([[0, -1e-10, 0], [5e-10, 1e-10, 0.0]])).parts()
+    with pytest.raises(InputError, match="not convex"):
+        Pieces(np.zeros(1), np.array([[0, -1e-12, 0], [0, -3e-12, 0.0]])).parts()
+
+
+def test_parameters_that_are_none_get_a_sentence():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    for changes, words in (
+        ({"constraints": 3}, "constraints are names"), ({"constraints": [3]}, "constraints are names"),
+        ({"fit_intercept": "no"}, "True or False"), ({"tol": -1}, "from 0 on"), ({"loss": "huber"}, "not one for"),
+    ):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            PLQClassifier(**changes).fit(X, y)
+    weight = np.r_[np.zeros(4), np.ones(16)]
+    for made, target in ((PLQClassifier, y), (PLQRegressor, y.astype(float))):
+        with pytest.raises(InputError, match="16 values for 20 rows"):
+            made(constraints="fair:0.1").fit(X, target, sample_weight=weight, sensitive=np.arange(16) % 2)
