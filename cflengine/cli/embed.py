@@ -143,9 +143,14 @@ def _add_network(group: Any) -> None:
     group.add_argument("--checkpoint", metavar="FILE", help="written after each epoch; the same run goes on from it")
 
 
+def _sources(arguments: argparse.Namespace) -> list[str]:
+    """What the run reads."""
+    return [*arguments.input, *([arguments.vectors] if arguments.vectors else [])]
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
-    clock, out = Clock(arguments.time_limit), output_path(arguments.out, arguments.input)
+    clock, out = Clock(arguments.time_limit), output_path(arguments.out, _sources(arguments))
     from cflengine.embedding import EmbeddingAnalysis, embedding_report, require_neural, warm_up, write_embedding
     from cflengine.engine import MemoryLimitError, MissingPackageError
     from cflengine.linear import read_labels, split_documents

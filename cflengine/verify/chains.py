@@ -72,6 +72,9 @@ def verify_chain(folder: Path, report: dict[str, Any], sentences: _Sentences) ->
     if arguments.get("test"):
         checked.append(_check_predictions(folder, report, header, features, w))
         notes += ("the test files: their tokens and labels are taken as NAME.predicted has them",)
+    else:
+        none = not report["scores"] and not report["labels_unseen_in_training"]
+        require(none, "the report has scores without test files.")
     return worst("conditional random field", [found], tuple(checked), notes)
 
 

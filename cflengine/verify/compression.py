@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path, PurePath
@@ -27,6 +28,7 @@ from scipy import sparse
 from cflengine.compression.model.branching import Branching
 from cflengine.compression.model.parts import PartsCertificate
 from cflengine.engine.files import arrow_file, csv_blocks, defuse_cell
+from cflengine.text.check import no_text
 from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, plain_tokens
@@ -61,7 +63,7 @@ def verify_compression(folder: Path, report: dict[str, Any], corpus: Any) -> Fin
     finding, features, pointers, cost = _check_solution(folder, report, table, parts, prices)
     _long_csv(folder, pointers.names, features)
     gap = _check_documents(folder, table, corpus, pointers, cost, is_whole=report.get("gap_lies_in") is not None)
-    _check_where(gap, report, finding, cost)
+    _check_where(gap, report, finding, cost, corpus.texts)
     check_trace(folder / "trace.csv", [(finding.objective, finding.lower_bound)])
     return finding
 
@@ -102,6 +104,9 @@ def _check_asked(report: dict[str, Any], names: tuple[str, ...]) -> None:
     for name in (*names, "keep_case", "sentence_borders", "weighting", "counting", "temperature"):
         same = name not in asked or asked[name] == taken.get(name)
         require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {taken.get(name)!r} was taken.")
+    for name in ("literal_cost", "pointer_cost", "dictionary_cost"):  # for which there are no options
+        usual = "words" if name == "dictionary_cost" else None
+        require(taken.get(name) == usual, f"the report says a {name} of {taken.get(name)!r}, but it was {usual!r}.")
 
 
 def _tokens(report: dict[str, Any], corpus: Any) -> TokenTable:
@@ -214,6 +219,7 @@ def _check_documents(
     pointers and cost; the answer is its column of gaps, float64 (N,), none where it has none. is_whole: whether no
     column may be missing, as may be of an older version."""
     sizes, gaps = np.diff(table.doc_ptr), array("d")
+    origin, inputs = _origin(corpus), dict[str, str]()
     columns = {"document", "tokens", *(() if pointers is None else ("pointers",))}
     own = ("cost", "gap") if cost is not None else ()
     other = "documents.csv has other columns than the run writes."
@@ -224,13 +230,17 @@ def _check_documents(
         some = row.keys() >= columns and row.keys() <= {*columns, *own, *given}
         require(some and (not is_whole or len(row) == len(columns) + len(own) + len(given)), other)
         same = int(row["tokens"]) == sizes[d] and int(row["document"]) == d
-        same = same and all(_is_cell(name, row[name], value) for name, value in given.items() if name in row)
+        same = same and all(row[name] == value or name == origin for name, value in given.items() if name in row)
+        if origin in row:
+            inputs[given[origin]] = inputs.get(given[origin], row[origin])
+            same = same and inputs[given[origin]] == row[origin]
         same = same and (used is None or int(row["pointers"]) == used[d])
         if cost is not None and "cost" in row:
             same = same and abs(float(row["cost"]) - cost[d]) <= 1e-9 * max(1.0, cost[d])
         require(same, f"documents.csv is wrong about document {d}.")
         if "gap" in row:
             gaps.append(float(row["gap"]))
+    _check_inputs(inputs)
     return np.array(gaps)
 
 
@@ -243,14 +253,26 @@ def _rows_beside(corpus: Any) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(line for block in blocks for line in block)
 
 
-def _is_cell(name: str, said: str, found: str) -> bool:
-    """Whether a cell of documents.csv is what the input says; of several inputs, which may have been moved, their names
-    are compared without their folders."""
-    moved = name.startswith("meta_source") and PurePath(said).name == PurePath(found).name
-    return said == found or moved
+def _origin(corpus: Any) -> str:
+    """The column of documents.csv that names a document's input, the last one where there are several; "" of one."""
+    several = re.match(r"\d+ inputs: ", corpus.report.source)
+    return f"meta_{corpus.metadata.columns[-1]}" if several else ""
 
 
-def _check_where(gap: np.ndarray, report: dict[str, Any], finding: Finding, cost: np.ndarray) -> None:
+def _check_inputs(called: dict[str, str]) -> None:
+    """The names of inputs (as they are now -> as documents.csv has them) are the same, or, where files have been moved,
+    the same but for their folders, and each another's."""
+    if set(called) == set(called.values()):
+        same = all(now == then for now, then in called.items())
+    else:
+        same = len(set(called.values())) == len(called)
+        same = same and all(PurePath(now).name == PurePath(then).name for now, then in called.items())
+    require(same, "documents.csv names other inputs than the documents are from.")
+
+
+def _check_where(
+    gap: np.ndarray, report: dict[str, Any], finding: Finding, cost: np.ndarray, texts: Sequence[str]
+) -> None:
     """The gap, charged to documents, is all that lies between objective and bound; what the report says of it is of
     these documents. gap: float64 (N,), or none."""
     said: Any = report.get("gap_lies_in")
@@ -268,7 +290,25 @@ def _check_where(gap: np.ndarray, report: dict[str, Any], finding: Finding, cost
         same = (
             same and 0 <= d < len(gap) and abs(row["gap"] - gap[d]) <= allowed and abs(row["cost"] - cost[d]) <= allowed
         )
+    same = same and _has_nearly_all(gap, int(said["documents_with_99_percent"]), float(said["total"]))
     require(same, "what the report says of where the gap lies is not what documents.csv says.")
+    odd = no_text(texts)
+    costliest = odd[np.argsort(-cost[odd], kind="stable")]
+    own = said["no_text"]
+    same = own["n_documents"] == len(odd) and abs(own["cost"] - cost[odd].sum()) <= allowed
+    listed = np.array(own["documents"], dtype=np.int64)
+    same = same and len(listed) == min(len(odd), len(listed)) and bool(np.isin(listed, odd).all())
+    same = same and bool(np.allclose(cost[listed], cost[costliest[: len(listed)]], rtol=1e-9, atol=allowed))
+    require(same, "other documents look like no text than the report says.")
+
+
+def _has_nearly_all(gap: np.ndarray, n_documents: int, total: float) -> bool:
+    """Whether so many documents are the fewest that have 99 % of the gap."""
+    shares, slack = np.cumsum(np.sort(gap)[::-1]), 1e-9 * abs(total)
+    if not 1 <= n_documents <= len(shares):
+        return False
+    enough = n_documents == len(shares) or shares[n_documents - 1] >= 0.99 * total - slack
+    return bool(enough and (n_documents == 1 or shares[n_documents - 2] <= 0.99 * total + slack))
 
 
 def _counted(part: CorpusPart, pointers: Pointers, entries: Entries, settings: dict[str, Any]) -> sparse.csr_matrix:

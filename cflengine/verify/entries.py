@@ -155,6 +155,9 @@ class Entries:
         if not (folder / MODEL).exists():
             return
         header, arrays = read_model(folder / MODEL, "k-grams")
+        learnt_from = header.get("about", {}).get("learnt_from", report["corpus"]["source"])
+        same = learnt_from == report["corpus"]["source"]
+        require(same, f"{MODEL} says of itself learnt_from {learnt_from!r}, but it is {report['corpus']['source']!r}.")
         grams = self.grams
         require(header.get("grams") == grams, f"{MODEL} holds another dictionary.")
         settings = report["compression"]

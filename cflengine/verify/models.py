@@ -135,9 +135,12 @@ def check_claims(
         same = close(own, value) if isinstance(value, float) else own == value
         require(same, f"{path.name} says that {name} is {own!r}, but it was {value!r}.")
     check_reasons({"reason": header.get("reason")}, path.name)
+    check_about(path, header, {"n_documents": n_documents} | dict(about))
+
+
+def check_about(path: Path, header: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+    """What a model's file says of what it was learnt from."""
     stated = header.get("about", {})
-    said = stated.get("n_documents", n_documents)
-    require(said == n_documents, f"{path.name} says that it was learnt from {said!r} documents, not {n_documents:,}.")
     for name, value in about.items():
         own = stated.get(name, value)
         require(own == value, f"{path.name} says of itself {name} {own!r}, but it is {value!r}.")

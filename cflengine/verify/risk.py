@@ -101,6 +101,10 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
         own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
         _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
         documents.check_shares({part: row[part] for part in PARTS if part in row}, worth(own, shift), "worth")
+    if report["path"]:
+        worths = [float(row["dev"]) for row in report["path"]]
+        best = tried[int(np.argmax(worths if loss.of == "margin" else np.negative(worths)))]
+        require(best == float(C), f"the model's C is {C!r}, but on the development documents {best!r} is best.")
     notes = ("how many observations were screened",)
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents; {named_features(report)}",

@@ -33,6 +33,7 @@ from cflengine.verify.findings import (
     rows_of,
 )
 from cflengine.verify.learners import verify_logistic
+from cflengine.verify.listed_files import check_files
 from cflengine.verify.models import check_digests
 from cflengine.verify.risk import verify_risk
 from cflengine.verify.sentence_models import verify_sentences
@@ -50,6 +51,7 @@ _CHECKS: dict[str, Callable[[Path, dict[str, Any], Any], Any]] = {
     "tokenizer-report": verify_tokenizer_report,
 }
 _AS_GIVEN = ("corpus", "arguments")
+_WITHOUT_CORPUS = ("train-crf", "tokenizer", "tokenizer-report")  # whose reports say less of how texts were read
 _DAMAGE = (ArithmeticError, AttributeError, BadZipFile, DeflateError, EOFError, LookupError, TypeError, ValueError)
 
 
@@ -94,13 +96,19 @@ def _verify(folder: Path, source: Sequence[str]) -> list[Finding]:
     read = _read(folder, report, command, source)
     watch_at_hand().begin("checking")
     try:
-        if isinstance(report.get("corpus"), dict):
+        of_corpus = command not in _WITHOUT_CORPUS
+        require(isinstance(report.get("corpus"), dict) == of_corpus, "the report does not say how its input was read.")
+        if of_corpus:
             _check_counts(report["corpus"], read.report.to_dict())
+        check_files(folder, command, report, n_left_out=0 if command == "train-crf" else read.report.n_left_out)
         check_reasons({name: value for name, value in report.items() if name not in _AS_GIVEN}, "the report")
         _check_tokens(report, command)
         found: Finding | list[Finding] = _CHECKS[command](folder, report, read)
-        if isinstance(report.get("corpus"), dict) and not source:  # a copy may be of another encoding, say
-            _check_records(folder, report["corpus"], read.report)
+        if command != "train-crf" and not source:
+            _check_left_out(folder, read.report)
+        if of_corpus and not source:  # a copy may be of another encoding, say
+            moved = _source(report, report["arguments"]) != _names(report["arguments"].get("input", ""))
+            _check_records(report["corpus"], read.report, moved=moved)
             check_digests(folder, read.digest)
     except (CannotVerifyError, MissingPackageError, MemoryError):
         raise
@@ -122,12 +130,18 @@ def _check_counts(said: dict[str, Any], found: dict[str, Any]) -> None:
             require_same(said.get(name), count, f"{name} of the input is")
 
 
-def _check_records(folder: Path, said: dict[str, Any], report: Any) -> None:
-    """Which records of the input are no documents, and how it was read. Raises FalseResult."""
+def _check_records(said: dict[str, Any], report: Any, *, moved: bool) -> None:
+    """Which records of the input are no documents, and how it was read; moved: whether inputs have other names now,
+    which warnings may be about. Raises FalseResult."""
     found = report.to_dict()
-    for name in ("encoding", "text_column", "columns", "left_out"):
+    names = ("source", "format", "encoding", "encoding_note", "text_column", "columns", "left_out")
+    for name in names if moved else (*names, "warnings"):
         own, stated = json.loads(json.dumps(found.get(name))), said.get(name)
         require(stated == own, f"the report says {name} {stated!r} of the input, but it is {own!r}.")
+
+
+def _check_left_out(folder: Path, report: Any) -> None:
+    """left_out.csv names the records of the input that are no documents. Raises FalseResult."""
     if (folder / "left_out.csv").exists():
         rows = [(row["record"], row["why"]) for row in rows_of(folder / "left_out.csv")]
         own = [(str(record), why) for record, why in report.left_out_frame().itertuples(index=False)]

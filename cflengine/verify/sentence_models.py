@@ -249,7 +249,8 @@ def _check_documents(
     answered.check_classes(folder / "documents.csv", labels.classes, y, first.probabilities(answered.X))
     for said, model in zip(report["models"], models.values(), strict=True):
         right = model.predict(answered.X) == y
-        answered.check_shares({"test": said["accuracy"]}, right, f"share of right ones by {said['penalty']}")
+        shares = {"test": said["accuracy"], "dev": said["dev_accuracy"]}
+        answered.check_shares(shares, right, f"share of right ones by {said['penalty']}")
 
 
 def _check_sentences(

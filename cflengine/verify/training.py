@@ -20,6 +20,7 @@ from cflengine.linear.saving import read_model, under
 from cflengine.text.token_table import plain_tokens
 from cflengine.verify.answers import cell_of, check_column, check_places, parts_of
 from cflengine.verify.findings import MODEL, close, require, require_same, rows_of
+from cflengine.verify.models import about_run, check_about
 from cflengine.verify.networks import network_scores, words_of
 from cflengine.verify.permutations import same_number
 from cflengine.verify.word_products import median_discrepancy
@@ -50,6 +51,8 @@ def check_training(
         labels, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"], seed=arguments["seed"]
     )  # fmt: skip
     documents, part = parts_of(split)
+    about = about_run(report) | {"n_documents": int((part == "train").sum())}
+    check_about(folder / MODEL, header, about)
     texts = [corpus.texts[d] for d in documents.tolist()]
     table = plain_tokens(texts, parameters["token_pattern"], lowercase=parameters["lowercase"])
     shown = words_of(table, words, parameters["max_length"])

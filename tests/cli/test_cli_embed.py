@@ -43,6 +43,13 @@ RUNS = {
 }
 
 
+def test_the_folder_of_vectors_is_no_place_to_write_to(tmp_path, capsys):
+    (tmp_path / "vectors.txt").write_text("the 1 0\nbeer 0 1\n")
+    assert embed(tmp_path, "--network", "none", "--vectors", str(tmp_path / "vectors.txt")) == 2
+    assert "vectors.txt" in capsys.readouterr().err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["vectors.txt"]
+
+
 @pytest.mark.parametrize("name", list(RUNS))
 def test_a_run_is_verified(tmp_path, name, capsys):
     if "none" not in RUNS[name]:

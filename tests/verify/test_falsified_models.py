@@ -289,6 +289,86 @@ def about(name: str, value: Any) -> Callable[[Any, Any], None]:
     return lambda header, arrays: header["about"].update({name: value})
 
 
+def all_of(*changes: Callable[[Path], Any]) -> Callable[[Path], None]:
+    """Changes that go together."""
+
+    def alter(run: Path) -> None:
+        for change in changes:
+            change(run)
+
+    return alter
+
+
+def without_files(*names: str) -> Callable[[Path], None]:
+    """They are gone, and the report lists them no more."""
+
+    def alter(run: Path) -> None:
+        report = json.loads((run / "report.json").read_text())
+        report["files"] = [name for name in report["files"] if name not in names]
+        (run / "report.json").write_text(json.dumps(report))
+        for name in names:
+            (run / name).unlink()
+
+    return alter
+
+
+def said_best(value: float) -> Callable[[Path], None]:
+    """The accuracy on the development set, wherever it stands, of the first model."""
+
+    def alter(run: Path) -> None:
+        report = json.loads((run / "report.json").read_text())
+        model = report["models"][0]
+        model["dev_accuracy"] = value
+        (run / "report.json").write_text(json.dumps(report))
+        models, grid = (pd.read_csv(run / name) for name in ("models.csv", "grid.csv"))
+        models.loc[models["penalty"] == model["penalty"], "dev_accuracy"] = value
+        own = (grid["penalty"] == model["penalty"]) & (grid["accuracy"] == grid["accuracy"].max())
+        for name in ("lam_sen", "lam_las", "lam_rid"):
+            if model.get(name) is not None:
+                own &= np.isclose(grid[name], model[name])
+        grid.loc[own, "accuracy"] = value
+        models.to_csv(run / "models.csv", index=False)
+        grid.to_csv(run / "grid.csv", index=False)
+
+    return alter
+
+
+def another_of_a_path(run: Path) -> None:
+    """The model of a C that was tried and was not the best."""
+    report = json.loads((run / "report.json").read_text())
+    other = next(row["C"] for row in report["path"] if row["C"] != report["C"])
+    source, arguments = report["input_path"], report["arguments"]
+    options = [*RUNS["path"][1:3], *RUNS["path"][3:]]
+    at = options.index("--path")
+    fixed = run.parent / "fixed"
+    command("erm", *source, *options[:at], "--C", other, *options[at + 2 :], "--out", fixed, "--quiet")
+    again = json.loads((fixed / "report.json").read_text())
+    for name in ("model.cflm", "weights.csv", "documents.csv", "trace.csv"):
+        shutil.copy(fixed / name, run)
+    proof, own = dict(np.load(run / "proof.npz")), dict(np.load(fixed / "proof.npz"))
+    np.savez(run / "proof.npz", **proof | own)
+    kept = {name: report[name] for name in ("path", "files", "arguments")}
+    assert arguments["path"]
+    (run / "report.json").write_text(json.dumps(again | kept))
+
+
+def made_up_literals(run: Path) -> None:
+    of_report(lambda report: report["compression"].update(literal_cost=50.0))(run)
+    altered("model.cflm", lambda header, _: header["parameters"].update(literal_cost=50.0))(run)
+    altered("model.cflm", lambda _, arrays: arrays.update(literal=np.array([50.0])))(run)
+
+
+def of_report(change: Callable[[dict[str, Any]], Any]) -> Callable[[Path], None]:
+    """report.json, changed in place."""
+
+    def alter(run: Path) -> None:
+        report = json.loads((run / "report.json").read_text())
+        change(report)
+        (run / "report.json").write_text(json.dumps(report))
+
+    return alter
+
+
 def grams_said(**said: Any) -> Callable[[Any, Any], None]:
     """What a model's file says of the step that finds its K-grams."""
     return lambda header, _: header["steps"][0]["step"].update(said)
@@ -416,6 +496,39 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     "classes of a model of erm": ("path", altered("model.cflm", other_classes)),
     "one model for all classes": ("logistic", altered("model.cflm", one_for_all)),
     "K-gram of a weight of sentences": ("sentences of K-grams", exchanged("weights.csv", "feature")),
+    "a path that was not": ("path", in_report("arguments", "path", value=[])),
+    "no path, though its table is there": (
+        "path",
+        of_report(lambda report: report["arguments"].update(path=None, C=report["C"]) or report.update(path=None)),
+    ),
+    "the worse of a path": ("path", another_of_a_path),
+    "best on the development set": ("sentences", said_best(0.99)),
+    "no corpus": ("compress", in_report("corpus", value=None)),
+    "encoding note": ("logistic", in_report("corpus", "encoding_note", value="guessed")),
+    "source": ("compress", in_report("corpus", "source", value="other.csv")),
+    "warnings": ("compress", in_report("corpus", "warnings", value=["none"])),
+    "a file of no such run": (
+        "logistic",
+        all_of(
+            lambda run: (run / "evaluation.csv").write_text("x"),
+            in_report("files", value=["evaluation.csv", "model.cflm"]),
+        ),
+    ),
+    "fewer files": ("compress", without_files("features.csv")),
+    "λ that was not solved": (
+        "λ-path",
+        of_report(lambda report: report.update(lams_not_solved=[report["points"].pop(0)["lam"]])),
+    ),
+    "a network that was not": (
+        "network",
+        of_report(lambda report: report.pop("training") and report["arguments"].update(network="none")),
+    ),
+    "cost of a literal": ("compress", made_up_literals),
+    "what a dictionary is from": ("compress", altered("model.cflm", about("learnt_from", "other.csv"))),
+    "documents of a network": ("network", altered("model.cflm", about("n_documents", 10**6))),
+    "target of a network": ("network", altered("model.cflm", about("target", "other"))),
+    "no text": ("compress", in_report("gap_lies_in", "no_text", "n_documents", value=3)),
+    "nearly all of the gap": ("compress", in_report("gap_lies_in", "documents_with_99_percent", value=39)),
     "idf of K-grams": ("cfl", altered("model.cflm", sloped("0.idf"))),
     "uses of K-grams": ("cfl", altered("model.cflm", sloped("0.count"))),
     "documents of K-grams": ("k-grams", altered("model.cflm", sloped("0.documents"))),
@@ -654,6 +767,31 @@ def test_scores_of_pieces_and_their_weights(runs, tmp_path):
         verify_run(run)
 
 
+def test_columns_called_source_are_compared_whole(tmp_path):
+    """One of the user's own, and the one that names a document's input, which may have been moved since."""
+    (tmp_path / "p").mkdir()
+    (tmp_path / "q").mkdir()
+    for folder in "pq":
+        frame = pd.DataFrame({"text": TEXTS, "source_share": [f"{folder}/2"] * len(TEXTS)})
+        frame.to_csv(tmp_path / folder / "x.csv", index=False)
+    inputs = [tmp_path / folder / "x.csv" for folder in "pq"]
+    command("compress", *inputs, "--text-column", "text", "--out", tmp_path / "run", "--quiet")
+    assert verify_run(tmp_path / "run")
+    moved = [shutil.copytree(path.parent, tmp_path / f"moved {path.parent.name}") / "x.csv" for path in inputs]
+    assert verify_run(tmp_path / "run", [str(path) for path in moved])
+    table = pd.read_csv(tmp_path / "run" / "documents.csv")
+    names = dict(zip(map(str, inputs), map(str, reversed(inputs)), strict=True))
+    for changes in (
+        {"meta_source_share": table["meta_source_share"].str.replace("p/2", "999/2")},
+        {"meta_source": table["meta_source"].map(names)}, {"meta_source": str(inputs[0])},
+        {"meta_source": [str(inputs[0]), *table["meta_source"][1:-1], str(inputs[0])]},
+    ):  # fmt: skip
+        run = Path(shutil.copytree(tmp_path / "run", tmp_path / "copy", dirs_exist_ok=True))
+        table.assign(**changes).to_csv(run / "documents.csv", index=False)
+        with pytest.raises(FalseResult, match=r"documents\.csv"):
+            verify_run(run)
+
+
 def test_every_λ_of_a_path_is_proved(runs):
     run = runs("λ-path")
     found, said = verify_run(run), json.loads((run / "report.json").read_text())["points"]
@@ -810,6 +948,11 @@ FALSE_TAGGERS = {
     "after of a state": filled("weights.csv", "after", "O"),
     "reason of the model": altered("model.cflm", lambda header, arrays: header.update(reason="convergedx")),
     "scores": in_report("scores", 0, "f1", value=0.99),
+    "no tests, though they have scores": in_report("arguments", "test", value=[]),
+    "scores without tests": all_of(
+        in_report("arguments", "test", value=[]),
+        without_files("evaluation.csv", "test.txt.predicted", "test.txt.2.predicted"),
+    ),
     "evaluation.csv": in_table("evaluation.csv", "recall", lambda cell: 0.99),
     "kind of entity": in_table("evaluation.csv", "kind", lambda cell: "ORG"),
     "labels that were not seen": in_report("labels_unseen_in_training", value={"test.txt": ["Y"]}),

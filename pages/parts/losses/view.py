@@ -211,7 +211,7 @@ def _race(job_id: str) -> None:
         )  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each form has cost")
     st.caption(
-        "The first point of the pure form is what its matrix costs. A straight line against sweeps or seconds is linear "
+        "The first point of the pure form is what its matrix costs. A straight line over sweeps or seconds is linear "
         "convergence: every sweep takes off the same share of the gap. Operations have a logarithmic axis, since one "
         "form needs so many more. This project's solver is the primal-dual form with shrinking and screening."
     )
