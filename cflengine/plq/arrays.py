@@ -68,4 +68,6 @@ class Products:
 
 def losses_of(loss: CompositeLoss) -> kernels.Losses:
     """Losses as kernels take them: what belongs to an observation stands together."""
-    return kernels.Losses(np.hstack([loss.U, loss.V, loss.S, loss.T, loss.tau]), loss.U.shape[1])
+    mirrored = loss.U.shape[1] == 0 and loss.S.shape[1] == 2
+    mirrored = mirrored and all(np.array_equal(one[:, 0], -one[:, 1]) for one in (loss.S, loss.T))
+    return kernels.Losses(np.hstack([loss.U, loss.V, loss.S, loss.T, loss.tau]), loss.U.shape[1], mirrored)

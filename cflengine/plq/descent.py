@@ -112,10 +112,10 @@ class Descent(Run):
         shift = best_shift(self.losses, np.zeros(n), 0.0) if problem.intercept and n else 0.0
         if start is None:
             self.bias[0] = shift
-        off = _ROUNDING * abs(shift)
-        at_0, above, below = (loss.value(np.full(n, z)) for z in (shift, shift + off, shift - off))
+        off, at_0 = _ROUNDING * abs(shift), loss.value(np.full(n, shift))
+        beside = [loss.value(np.full(n, z)) for z in (shift + off, shift - off)] if off else [at_0]
         self.scale = float(at_0.sum())  # the objective of β = 0
-        self.blur = float((np.maximum(above, below) - at_0).sum())  # what rounding of β₀ alone may add to it
+        self.blur = float((np.maximum.reduce(beside) - at_0).sum())  # what rounding of β₀ alone may add to it
 
     def _reset(self, a: np.ndarray) -> np.ndarray:
         """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
@@ -200,8 +200,11 @@ class Descent(Run):
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints):
             repeats = 1  # their updates come after every pass
-        blocks = np.tile(np.arange(-(-n // size)), (repeats, 1))
-        blocks = self.random.permuted(blocks, axis=1) if repeats > 1 else self.random.permutation(blocks[0])[None]
+        count = -(-n // size)
+        if repeats > 1:
+            blocks = self.random.permuted(np.tile(np.arange(count), (repeats, 1)), axis=1)
+        else:
+            blocks = self.random.permutation(count)[None]
         step = max(1, int(_CHUNK_ENTRIES / (size * self.entries)))
         for begin in range(0, blocks.shape[1], step):
             kernels.visit(

@@ -40,10 +40,11 @@ class Rows(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """The losses: parts, and L, how many of them are ReLUs."""
+    """The losses: parts, L, how many of them are ReLUs, and whether all are ReHU_τ(y) + ReHU_τ'(−y), as Huber's is."""
 
     parts: np.ndarray
     n_relu: int
+    mirrored: bool
 
 
 class Point(NamedTuple):
@@ -137,7 +138,7 @@ def examine(parts, n_relu, i, z, duals):
 @kernel
 def find_unrested(losses, z, duals, aside):
     """Clear aside[i] (bool (n,)) where the duals of an observation that is set aside do not rest at z_i."""
-    parts, n_relu = losses
+    parts, n_relu, _ = losses
     for i in range(aside.shape[0]):
         if aside[i]:
             violation, _, _ = examine(parts, n_relu, i, z[i], duals)
@@ -148,7 +149,7 @@ def find_unrested(losses, z, duals, aside):
 def settle(losses, z, far, duals, settled):
     """Set settled[i] (bool (n,)), and the duals of that observation, where no z within far_i of z_i comes to another
     side of any of its kinks. Returns of how many the duals have changed."""
-    parts, n_relu = losses
+    parts, n_relu, _ = losses
     n_rehu = duals.shape[1] - n_relu
     changed = 0
     for i in range(z.shape[0]):
@@ -237,6 +238,25 @@ def rest_alone(parts, n_relu, i, z, norm, duals):
 
 
 @kernel
+def rest_mirrored(parts, i, z, norm, duals):
+    """The same of an observation whose loss is ReHU_τ(y) + ReHU_τ'(−y), y = sz + t: of its duals one is 0, and their
+    difference, within −τ' and τ, has one closed form."""
+    i, one, other = np.uint64(i), np.uint64(0), np.uint64(1)
+    s, top, bottom = parts[i, one], parts[i, np.uint64(4)], -parts[i, np.uint64(5)]
+    y, dual, size = s * z + parts[i, np.uint64(2)], duals[i, one] - duals[i, other], abs(s)
+    if size == 0.0:
+        return 0.0, np.inf, 0.0, 0.0
+    inside = min(max(y, bottom), top)
+    both = min(duals[i, one], duals[i, other])
+    gap = inside * (y - 0.5 * inside) - dual * y + 0.5 * dual * dual + both * (abs(dual) + both)
+    if inside == dual and both == 0.0:
+        return 0.0, (max(y - top, bottom - y) if dual in (top, bottom) else 0.0) / size, gap, 0.0
+    new = min(max(dual + (y - dual) / (s * s * norm + 1.0), bottom), top)
+    duals[i, one], duals[i, other] = max(new, 0.0), max(-new, 0.0)
+    return abs(inside - dual) / size, 0.0, gap, (new - dual) * s
+
+
+@kernel
 def visit(rows, losses, point, active, blocks, size, penalty, margin):
     """Visit the observations of some blocks of ``order``: block b is its places b·size .. (b+1)·size − 1.
 
@@ -244,7 +264,7 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
     the update of the method of multipliers (descent.py). penalty: (μ, ν). margin: observations further from their kinks
     than this are set aside, inf for none: idle becomes 1.
     """
-    (data, indices, indptr, dense, norms), (parts, n_relu) = rows, losses
+    (data, indices, indptr, dense, norms), (parts, n_relu, mirrored) = rows, losses
     (duals, beta, q, bias), (order, idle, state), (mu, nu) = point, active, penalty
     is_dense, plain, alone = dense.shape[0] > 0, q.shape[0] == 0, duals.shape[1] == 1
     carried, scale = (beta, 1.0 / mu) if plain else (q, 1.0)
@@ -260,6 +280,8 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
                 z, norm = z + bias[0], norms[i] / mu + bias[1]
                 if alone:
                     violation, distance, more, step = rest_alone(parts, n_relu, i, z, norm, duals)
+                elif mirrored:
+                    violation, distance, more, step = rest_mirrored(parts, i, z, norm, duals)
                 else:
                     violation, distance, more = examine(parts, n_relu, i, z, duals)
                     step = update_duals(parts, n_relu, i, z, norm, duals) if violation > 0.0 else 0.0

@@ -41,7 +41,7 @@ def changes_piece_within(parts, n_relu, i, lo, hi):
 @kernel
 def total_derivative(losses, z, some, count, shift):
     """Σ L_i'(z_i + shift) over the first ``count`` of ``some`` (int64); losses: as in kernels.py."""
-    (parts, n_relu), total = losses, 0.0
+    (parts, n_relu, _), total = losses, 0.0
     for p in range(count):
         i = some[p]
         derivative, _ = derivative_at(parts, n_relu, i, z[i] + shift)
@@ -52,7 +52,7 @@ def total_derivative(losses, z, some, count, shift):
 @kernel
 def derivative_and_size(losses, z, shift):
     """Σ L_i'(z_i + shift), and the sum of its terms' sizes, which bounds what rounding did to it."""
-    (parts, n_relu), total, size = losses, 0.0, 0.0
+    (parts, n_relu, _), total, size = losses, 0.0, 0.0
     n_rehu = (parts.shape[1] - 2 * n_relu) // 3
     for i in range(z.shape[0]):
         at = z[i] + shift
@@ -72,7 +72,7 @@ def derivative_and_size(losses, z, shift):
 def keep_changing(losses, z, some, count, lo, hi, line):
     """Of ``some``, keep those whose loss has a kink at a shift between lo and hi, and return how many; the others'
     derivatives there, lines in the shift, are added to line (float64 (2,)): their value at lo and their rise."""
-    (parts, n_relu), left = losses, 0
+    (parts, n_relu, _), left = losses, 0
     for p in range(count):
         i = some[p]
         if changes_piece_within(parts, n_relu, i, z[i] + lo, z[i] + hi):

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cflengine import PLQClassifier, PLQRegressor
 from cflengine.engine.checks import InputError
+from cflengine.plq import kernels
 from cflengine.plq.arrays import rows_of
 from cflengine.plq.constraints import box, check_feasible, equalities, inequalities, monotone, together
 from cflengine.plq.losses import Loss, Pieces, named_loss
@@ -143,6 +144,31 @@ def test_the_nearest_on_chains_is_the_nearest(seed, d, decreasing, bounded):
 ])  # fmt: skip
 def test_other_constraints_are_no_chains(other):
     assert chains_of(other) is None
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans())
+def test_one_update_of_a_mirrored_pair_is_that_of_both_in_turn(seed, infinite, both):
+    """Huber's loss is ReHU_τ(y) + ReHU_τ'(−y): one closed form, for the difference of its duals."""
+    rng = np.random.default_rng(seed)
+    s, t, z, norm = *rng.normal(size=3), float(rng.random()) * 3
+    tau = rng.random(2) * 2 if not infinite else np.full(2, np.inf)
+    parts = np.array([[s, -s, t, -t, *tau]])
+    duals = np.array([[min(rng.random(), tau[0]), 0.0 if not both else min(rng.random(), tau[1])]])
+    if rng.random() < 0.5:
+        duals = duals[:, ::-1].copy() * 0.5 if tau[0] == tau[1] else np.zeros((1, 2))
+    if rng.random() < 0.3:
+        z = -t / s  # at the kink of both
+    known = kernels.examine(parts, 0, 0, z, duals)
+    turns, one, at, whole = duals.copy(), duals.copy(), z, 0.0
+    for _ in range(300):  # in turn they only come near to rest
+        step = kernels.update_duals(parts, 0, 0, at, norm, turns)
+        at, whole = at - step * norm, whole + step
+    violation, distance, gap, grew = kernels.rest_mirrored(parts, 0, z, norm, one)
+    assert gap == pytest.approx(known[2], abs=1e-12)
+    assert (violation == 0.0) == (known[0] == 0.0)
+    assert violation > 0.0 or distance == pytest.approx(known[1], abs=1e-12)
+    assert one == pytest.approx(turns, abs=1e-6) and grew == pytest.approx(whole, abs=1e-6)
 
 
 def test_slopes_of_any_size_are_kept():

@@ -285,7 +285,7 @@ def test_updates_are_the_best_single_coordinates():
     lam, gam = np.full((1, 2), 0.3), np.zeros((1, 0))
     beta = problem.coefficients(problem.combination(problem.weights(lam, gam), np.zeros(0)))
     before = problem.dual(lam, gam, np.zeros(0))
-    step = kernels.update_duals(*losses_of(loss), 0, float(X[0] @ beta), float(X[0] @ X[0]), lam)
+    step = kernels.update_duals(*losses_of(loss)[:2], 0, float(X[0] @ beta), float(X[0] @ X[0]), lam)
     beta -= step * X[0]
     np.testing.assert_allclose(beta, problem.coefficients(problem.combination(problem.weights(lam, gam), np.zeros(0))))
     assert problem.dual(lam, gam, np.zeros(0)) >= before
@@ -306,9 +306,9 @@ def test_a_loss_of_one_part_is_looked_at_and_updated_at_once(name):
     for i, z in enumerate(rng.choice([-2.0, -0.4, 0.0, 0.5, 1.0, 3.0], 300)):
         for norm in (0.0, 0.3, 2.0):
             first, second = duals.copy(), duals.copy()
-            violation, distance, gap = kernels.examine(*losses, i, z, first)
-            step = kernels.update_duals(*losses, i, z, norm, first) if violation > 0.0 else 0.0
-            found = kernels.rest_alone(*losses, i, z, norm, second)
+            violation, distance, gap = kernels.examine(losses.parts, losses.n_relu, i, z, first)
+            step = kernels.update_duals(losses.parts, losses.n_relu, i, z, norm, first) if violation > 0.0 else 0.0
+            found = kernels.rest_alone(losses.parts, losses.n_relu, i, z, norm, second)
             wanted = (violation, distance if violation == 0.0 else 0.0, gap, step)  # of no use otherwise
             np.testing.assert_allclose(found, wanted, rtol=1e-13, atol=1e-13)
             np.testing.assert_allclose(first, second, rtol=1e-13)
