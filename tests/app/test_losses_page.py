@@ -195,6 +195,35 @@ def test_fairness_is_offered_where_a_column_can_be_fair_to(open_app):
     assert app.multiselect(key="widget_loss_constraints_mood").value == []
 
 
+def test_coefficients_in_an_order(page):
+    sound(page.selectbox(key="widget_loss_column").set_value("score").run())
+    sound(page.selectbox(key="widget_loss_True").set_value("squared").run())
+    sound(page.multiselect(key="widget_loss_constraints_score").set_value(["monotone"]).run())
+    assert "two features or more" in captions(page)
+    press(page, "Fit")
+    finish(page)
+    free = current_model(page)
+    sound(page.text_input(key="widget_loss_order").set_value("good, i").run())
+    assert page.session_state["loss_choice"].constraints == ("monotone:good,i",)
+    press(page, "Fit")
+    finish(page)
+    held = current_model(page)
+    assert free["good"] > free["i"] and held["good"] <= held["i"]
+    assert "Largest violation" in numbers(page) and any(
+        "--constraint=monotone:good,i" in code.value for code in page.code
+    )
+    sound(page.text_input(key="widget_loss_order").set_value("good, nowhere").run())
+    press(page, "Fit")
+    finish(page)
+    assert "'nowhere', which is no feature" in page.error[0].value
+
+
+def current_model(page) -> dict[str, float]:
+    """Its coefficients by feature."""
+    run = BOARD.get(page.session_state["loss_id"]).result
+    return dict(zip(run.risk.comparison.names, run.model.coef_, strict=True))
+
+
 def test_an_address_brings_back_what_was_fitted(page, open_app):
     sound(page.selectbox(key="widget_loss_column").set_value("score").run())
     sound(page.selectbox(key="widget_loss_True").set_value("huber").run())

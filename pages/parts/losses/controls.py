@@ -22,7 +22,10 @@ from pages.parts.shared.state import LOSS, current_corpus, current_job, settings
 from pages.parts.shared.words import plain
 
 _FEWEST_NUMBERS = 5  # different values of a column that is worth predicting as a number
-_CONSTRAINTS = {"nonnegative": "no coefficient below 0", "box": "coefficients from −1 to 1", "fair": "fair to a column"}
+_CONSTRAINTS = {
+    "nonnegative": "no coefficient below 0", "box": "coefficients from −1 to 1",
+    "monotone": "coefficients in an order", "fair": "fair to a column",
+}  # fmt: skip
 _FAIRNESS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1)
 _BETWEEN_0_AND_1 = ("quantile", "expectile")
 
@@ -136,12 +139,27 @@ def _details(choice: LossChoice) -> None:
         )
     elif "fair" in chosen:
         _fairness(choice)
+    if "monotone" in chosen:
+        _order(choice)
     if choice.loss == "quantile":
         st.toggle(
             "A band of two quantiles", choice.band, key="widget_loss_band",
             on_change=lambda: _set(band=st.session_state.widget_loss_band),
             help="Also fits the opposite quantile, so that the two enclose most documents.",
         )  # fmt: skip
+
+
+def _order(choice: LossChoice) -> None:
+    """Which features have ascending coefficients."""
+    names = next(one.partition(":")[2] for one in choice.constraints if one.startswith("monotone"))
+    st.text_input(
+        "In which order", names.replace(",", ", "), key="widget_loss_order", placeholder="bad, good, great",
+        on_change=_take_constraints, max_chars=500,
+        help="Features, separated by commas, as the table of coefficients spells them: each has a coefficient of at "
+        "least that of the one before it.",
+    )  # fmt: skip
+    if len(names.split(",")) < 2:
+        st.caption("⚠ Name two features or more; until then there is no order.")
 
 
 def _fairness(choice: LossChoice) -> None:
@@ -185,6 +203,9 @@ def _take_constraints() -> None:
             usable, asked = _sensitive_columns(choice), state.get("widget_loss_sensitive")
             sensitive = asked if asked in usable else usable[0]
             found.append(f"fair:{state.get('widget_loss_fairness', 0.01):g}")
+        elif name == "monotone":
+            parts = [part.strip() for part in state.get("widget_loss_order", "").split(",")]
+            found.append("monotone:" + ",".join(part for part in parts if part))
         else:
             found.append("box:-1:1" if name == "box" else name)
     _set(constraints=tuple(found), sensitive=sensitive)

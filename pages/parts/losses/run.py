@@ -85,6 +85,11 @@ class LossChoice:
         """The points of a drawn loss."""
         return self.points or POINTS[self.of]
 
+    @property
+    def imposed(self) -> tuple[str, ...]:
+        """The constraints, but for an order of fewer than two features."""
+        return tuple(one for one in self.constraints if not one.startswith("monotone:") or "," in one)
+
     def made(self, level: float | None = None) -> Loss:
         """The loss. Raises ValueError for a number out of range, and points that give none."""
         if self.loss == DRAWN:
@@ -134,7 +139,7 @@ class LossRun:
     def _fit(self, loss: Loss, listener: Any) -> Any:
         assert self.risk is not None
         model = self.risk.estimator(
-            loss.name, C=self.choice.C, constraints=self.choice.constraints, listeners=(listener,),
+            loss.name, C=self.choice.C, constraints=self.choice.imposed, listeners=(listener,),
             settings=DescentSettings(tol=TOL, max_iter=1_000_000, time_limit=LIMIT_S, check_every=CHECK_EVERY),
         )  # fmt: skip
         fitted = self.risk.fit(model)

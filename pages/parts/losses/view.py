@@ -76,7 +76,7 @@ def draw_numbers(run: LossRun) -> None:
         ("Features used", number(int(np.count_nonzero(np.atleast_2d(model.coef_).any(axis=0)))),
          f"Of {number(len(comparison.names))}."),
     ]  # fmt: skip
-    if run.choice.constraints:
+    if run.choice.imposed:
         note = "Of the constraints, relative; up to 1e-9 the gap is one of the constrained problem."
         items.append(("Largest violation", f"{model.violation_:.0e}" if model.violation_ else "0", note))
     metric_row(items)
@@ -256,7 +256,7 @@ def loss_command(loaded: LoadedCorpus, choice: LossChoice, loss: str = "", out: 
     if choice.features == "kgrams":
         options |= {"max_gram": choice.max_gram, "lam": in_digits(choice.lam)}
     line = command_line("erm", loaded, options, out)
-    for one in choice.constraints:
+    for one in choice.imposed:
         kind, _, most = one.partition(":")
         line += " " + shlex.quote(
             f"--constraint=fair:{choice.sensitive}:{most}" if kind == "fair" else f"--constraint={one}"
