@@ -23,11 +23,11 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.compression.kernels import count as kernels
+from cflengine.compression.model.problem import SOFT_LITERAL
 from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.text.kgrams import KGramIndex
 
 COUNTINGS = ("pointers", "occurrences", "soft")
-SOFT_LITERAL = 3.0
 _CHUNK_TOKENS = 1 << 20
 
 

@@ -33,7 +33,7 @@ from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.reading.delimited import long_fields
 from cflengine.text.token_table import TokenTable, plain_tokens
 from cflengine.verify.corpus_parts import CorpusPart, cut_corpus, distinct_grams, shared_costs
-from cflengine.verify.counts import expected_uses, gathered, weighted
+from cflengine.verify.counts import count_places, weighted
 from cflengine.verify.entries import Entries, Pointers
 from cflengine.verify.findings import (
     CannotVerifyError,
@@ -313,21 +313,14 @@ def _has_nearly_all(gap: np.ndarray, n_documents: int, total: float) -> bool:
 
 def _counted(part: CorpusPart, pointers: Pointers, entries: Entries, settings: dict[str, Any]) -> sparse.csr_matrix:
     """Counts of each document of a part and entry, as the report says they were counted: float64 (N, F)."""
-    n_entries, counting = len(pointers.names), settings.get("counting", "pointers")
-    if counting == "pointers":
+    n_entries = len(pointers.names)
+    if settings.get("counting", "pointers") == "pointers":
         span = pointers.span(part)
         where = pointers.document[span] - part.documents.start, pointers.feature[span]
         counts = sparse.csr_matrix((np.ones(len(where[0])), where), shape=(len(part.doc_ptr) - 1, n_entries))
         counts.sum_duplicates()
         return counts
-    require(counting in ("occurrences", "soft"), f"features were counted in an unknown way, {counting!r}.")
-    places = entries.places(part)
-    if counting == "occurrences":
-        return gathered(places, np.ones(places.shape), part.doc_ptr, n_entries)
-    literal = settings.get("literal_cost")
-    cost = 3.0 if literal is None else float(literal)
-    uses = expected_uses(places, part.doc_ptr, float(settings["temperature"]), cost)
-    return gathered(places, uses, part.doc_ptr, n_entries)
+    return count_places(entries.places(part), part.doc_ptr, n_entries, settings)
 
 
 def _equal(matrix: sparse.csr_matrix, expected: sparse.csr_matrix) -> bool:

@@ -6,8 +6,14 @@ Shapes: places int64 (K, n), the entry of the dictionary that stands at each tok
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 from scipy import sparse
+
+from cflengine.compression.model.problem import SOFT_LITERAL
+from cflengine.verify.findings import require
 
 
 def gathered(places: np.ndarray, value: np.ndarray, doc_ptr: np.ndarray, n_entries: int) -> sparse.csr_matrix:
@@ -64,6 +70,19 @@ def expected_uses(places: np.ndarray, doc_ptr: np.ndarray, temperature: float, l
         extra = excess(k, token, place[token])
         value[k - 1, token] = np.exp(log_forward[place[token]] + extra + log_backward[place[token] + k] - whole)
     return value
+
+
+def count_places(
+    places: np.ndarray, doc_ptr: np.ndarray, n_entries: int, settings: Mapping[str, Any]
+) -> sparse.csr_matrix:
+    """float64 CSR (N, n_entries): documents counted by occurrences or softly, as the settings of a run or a model say.
+    Raises FalseResult for another way."""
+    counting, literal = settings.get("counting"), settings.get("literal_cost")
+    if counting == "occurrences":
+        return gathered(places, np.ones(places.shape), doc_ptr, n_entries)
+    require(counting == "soft", f"features were counted in an unknown way, {counting!r}.")
+    cost = SOFT_LITERAL if literal is None else float(literal)
+    return gathered(places, expected_uses(places, doc_ptr, float(settings["temperature"]), cost), doc_ptr, n_entries)
 
 
 def weighted(counts: sparse.csr_matrix, weighting: str) -> sparse.csr_matrix:

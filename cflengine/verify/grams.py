@@ -16,10 +16,9 @@ from scipy import sparse
 from cflengine.compression.model.problem import exact_prices
 from cflengine.text.reading.budget import watch_at_hand
 from cflengine.text.token_table import TokenTable, gram_names, plain_tokens
-from cflengine.verify.counts import expected_uses, gathered
+from cflengine.verify.counts import count_places
 from cflengine.verify.findings import require
 
-SOFT_LITERAL = 3.0  # where the model says no cost of a literal
 _ALONE = 16  # segments that are longer than the others: below so many, plain Python is faster than numpy
 
 
@@ -98,16 +97,9 @@ class PlainGrams:
 
     def counted(self, found: EncodedTexts) -> sparse.csr_matrix:
         """The same of texts that are encoded."""
-        counting, doc_ptr, n_entries = self.parameters["counting"], found.table.doc_ptr, len(self.grams)
-        if counting == "pointers":
+        if self.parameters["counting"] == "pointers":
             return self.uses(found)
-        if counting == "occurrences":
-            return gathered(found.places, np.ones(found.places.shape), doc_ptr, n_entries)
-        require(counting == "soft", f"features were counted in an unknown way, {counting!r}.")
-        literal = self.parameters.get("literal_cost")
-        cost = SOFT_LITERAL if literal is None else float(literal)
-        uses = expected_uses(found.places, doc_ptr, float(self.parameters["temperature"]), cost)
-        return gathered(found.places, uses, doc_ptr, n_entries)
+        return count_places(found.places, found.table.doc_ptr, len(self.grams), self.parameters)
 
     def uses(self, found: EncodedTexts) -> sparse.csr_matrix:
         """float64 CSR (N, F): pointers of each text to each entry."""

@@ -41,6 +41,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+SOFT_LITERAL = 3.0  # what a word outside the dictionary costs where uses are expected ones, unless said otherwise
 MAX_LAM = 1e6
 MAX_COST = 1e12  # float32 state keeps nothing sensible beyond
 
