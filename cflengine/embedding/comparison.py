@@ -20,7 +20,7 @@ from cflengine.embedding.inference import (
     permuted_statistics,
     tie_tolerance,
 )
-from cflengine.embedding.laws import DocumentKernel
+from cflengine.embedding.laws import DocumentKernel, WordLaws, centred
 from cflengine.embedding.pairs import PairSums, pair_sums, witness_frame
 from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES
 from cflengine.embedding.random_features import feature_sums
@@ -120,6 +120,8 @@ def compare(
     laws, M = words.laws, words.vectors.M
     on_stage("width")
     kernel = _kernel(words, own, poll)
+    if kernel.family == "linear":
+        M = centred(laws.laws, M)
     on_stage("pairs of words")
     features, error = None, 0.0
     if own.random_features is None or kernel.family == "linear":
@@ -128,7 +130,7 @@ def compare(
         found = feature_sums(laws, M, kernel, own.random_features, seed=own.random_state, poll=poll)
         sums, features, error = found.sums, found.features, found.standard_error
     on_stage(PERMUTATIONS)
-    documents = _document_kernel(words, kernel, features, own, poll) if own.n_permutations else None
+    documents = _document_kernel(laws, M, kernel, features, own, poll) if own.n_permutations else None
     null = _null(documents, words, own, poll)
     tolerance = 0.0 if documents is None else tie_tolerance(documents.diagonal, laws.n_classes)
     p = p_value(null, tolerance)
@@ -160,9 +162,8 @@ def _kernel(words: LabelledWords, own: CompareSettings, poll: Poll) -> Kernel:
 
 
 def _document_kernel(
-    words: LabelledWords, kernel: Kernel, features: np.ndarray | None, own: CompareSettings, poll: Poll
+    laws: WordLaws, M: np.ndarray, kernel: Kernel, features: np.ndarray | None, own: CompareSettings, poll: Poll
 ) -> DocumentKernel | None:
-    laws, M = words.laws, words.vectors.M
     try:
         if features is None and laws.n_documents > MOST_DOCUMENTS and kernel.family != "linear":
             features = feature_sums(laws, M, kernel, TEST_FEATURES, seed=own.random_state, poll=poll).features

@@ -18,7 +18,7 @@ from scipy.stats import betabinom
 from cflengine.embedding.inference import document_gram, p_value, permuted_statistics, tie_tolerance
 from cflengine.embedding.laws import DocumentKernel, WordLaws
 from cflengine.embedding.settings import Kernel
-from cflengine.engine.checks import InputError, check_positive, check_whole
+from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
 from cflengine.engine.progress import Poll, go_on
 
 
@@ -49,9 +49,10 @@ class BetaBinomial:
     def __post_init__(self) -> None:
         check_whole(self, {"n_words": 2, "n_irrelevant": 1})
         for shapes in (self.first, self.second):
-            if len(shapes) != 2 or not all(0 < shape < np.inf for shape in shapes):
+            two = isinstance(shapes, tuple | list) and len(shapes) == 2
+            if not (two and all(is_number(shape) and 0 < shape < np.inf for shape in shapes)):
                 raise InputError(f"shapes must be two numbers above 0, not {shapes!r}.")
-        if not 0 <= self.irrelevant < 1:
+        if not (is_number(self.irrelevant) and 0 <= self.irrelevant < 1):
             raise InputError(f"irrelevant must be a share from 0 to below 1, not {self.irrelevant!r}.")
 
     def laws(self) -> np.ndarray:
@@ -114,6 +115,10 @@ class PowerSettings:
     def __post_init__(self) -> None:
         check_whole(self, {"n_repeats": 2, "n_permutations": 19, "length": 1})
         check_positive(self, ("level",))
+        if not 1.0 / (1 + self.n_permutations) <= self.level < 1.0:
+            raise InputError(
+                f"level must be below 1, and at least 1/(1 + n_permutations), the least p there is, not {self.level!r}."
+            )
 
 
 def power(
@@ -159,8 +164,9 @@ def power(
     InputError for fewer than four documents; Stopped once ``poll`` says False.
     """
     own = settings or PowerSettings()
-    if min(sizes) < 4:
-        raise InputError("a simulation needs four documents or more.")
+    sizes = list(sizes)
+    if not sizes or not all(isinstance(n, int | np.integer) and not isinstance(n, bool) and n >= 4 for n in sizes):
+        raise InputError(f"a simulation needs four documents or more: sizes must be whole numbers, not {sizes!r}.")
     rows = []
     truth, overlap = laws.population(M, kernel), laws.overlap()
     for n in sizes:

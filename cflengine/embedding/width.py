@@ -49,8 +49,8 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
     wide = words.x.shape[1]
     values, rows = np.empty((LANES, kernels.TILE**2)), np.empty((LANES, 2, kernels.TILE, wide))
     law = (laws.laws.indptr.astype(np.int64), laws.laws.indices.astype(np.int64), laws.laws.data)
-    half = -words.x[:, -2]
-    low, high = 0.0, 8.0 * float(half.max())  # ‖a − b‖² ≤ 4 max ‖m‖²
+    half_squares = -words.x[:, -2]
+    low, high = 0.0, 8.0 * float(half_squares.max())  # ‖a − b‖² ≤ 4 max ‖m‖²
     largest = high
     if high == 0.0:
         return 0.0
@@ -71,7 +71,7 @@ def _exact(laws: WordLaws, M: np.ndarray, n_threads: int | None, rounds: int, po
             step = (span[1] - low) / _BINS
             found = moment[at] / weight[at] if weight[at] > 0 else low
             low, high = low + (at - 1) * step, low + at * step
-    usual = 8.0 * float(np.median(half[half > 0.0]))
+    usual = 8.0 * float(np.median(half_squares[half_squares > 0.0]))
     return 0.0 if found < 1e-12 * usual else float(found)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.engine.checks import InputError
+from cflengine.engine.checks import InputError, check_whole, is_number
 from cflengine.engine.progress import Listener
 from cflengine.experiments.centroids import DISTANCES, ShrunkenCentroids, class_means, judged
 from cflengine.experiments.learners import fit_classes
@@ -60,6 +60,15 @@ class AuthorRules:
     dev: float = 0.25
     most_authors: int | None = None
 
+    def __post_init__(self) -> None:
+        check_whole(
+            self, {"min_words": 0, "min_documents": 2, "held_out": 1, "most_authors": 2}, optional=("most_authors",)
+        )
+        if not (is_number(self.dev) and 0 < self.dev < 1):
+            raise InputError(f"dev must be a share of authors between 0 and 1, not {self.dev!r}.")
+        if self.min_documents <= self.held_out:
+            raise InputError("an author needs more documents than are held out.")
+
 
 class AuthorTask:
     """Authors as classes; the units are the authors that are judged.
@@ -101,8 +110,6 @@ class AuthorTask:
         self.rules, self.distance, self.single, self.seed = rules or AuthorRules(), distance, single, seed
         self.listeners: tuple[Listener, ...] = ()
         rules, y = self.rules, target.labels.y
-        if rules.min_documents <= rules.held_out:
-            raise InputError("an author needs more documents than are held out.")
         long = np.array([len(text.split()) >= rules.min_words for text in texts]) & (y >= 0)
         counts = np.bincount(y[long], minlength=len(target.labels.classes))
         authors = np.flatnonzero(counts >= rules.min_documents)

@@ -20,16 +20,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.compression.counting import COUNTINGS, check_counting
+from cflengine.compression.counting import COUNTINGS
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
 from cflengine.engine.progress import IterationStats, Listener
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
-from cflengine.experiments.methods import TEMPERATURES, Candidate, Features
+from cflengine.experiments.methods import TEMPERATURES, Candidate, Features, check_tried
 from cflengine.experiments.tasks import Matrix, Outcome, Task, require_at_most
-from cflengine.linear.weighting import check_weighting, idf_of, weigh
+from cflengine.linear.weighting import idf_of, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 
 
@@ -81,13 +81,7 @@ class EvaluationSettings:
         return Tokenizer(self.token_pattern, self.lowercase, self.sentence_borders)
 
     def __post_init__(self) -> None:
-        check_weighting(self.weighting)
-        for counting in self.countings:
-            check_counting(counting, 1.0)
-        for temperature in self.temperatures:
-            check_counting("soft", temperature)
-        if not self.countings:
-            raise InputError("there is no way to count: name one at least.")
+        check_tried(self)
 
 
 class Budget:

@@ -25,18 +25,42 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from cflengine.compression.counting import COUNTINGS, count_occurrences
+from cflengine.compression.counting import COUNTINGS, check_counting, count_occurrences
 from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.model.corpus import words_of
+from cflengine.compression.model.problem import check_lam
+from cflengine.engine.checks import InputError, check_positive, check_whole
 from cflengine.experiments import rivals
 from cflengine.experiments.dictionaries import DictionaryPath, together
+from cflengine.linear.weighting import check_weighting
 from cflengine.text.kgrams import KGramIndex
+from cflengine.text.token_table import check_pattern
 from cflengine.text.tokens import TokenTable, printable
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 TEMPERATURES = (0.5, 3.0)
 UNIGRAMS, TF_IDF, ALL_KGRAMS, SEVERAL = "unigrams", "tf_idf", "all_kgrams", "compressed:several"
 _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
+
+
+def check_tried(settings: Any) -> None:
+    """InputError for values of :class:`~cflengine.experiments.evaluation.EvaluationSettings` that are none."""
+    check_weighting(settings.weighting)
+    for counting in settings.countings:
+        check_counting(counting, 1.0)
+    if not settings.countings:
+        raise InputError("there is no way to count: name one at least.")
+    for temperature in settings.temperatures:
+        check_counting("soft", temperature)
+    if "soft" in settings.countings and not len(settings.temperatures):
+        raise InputError("counting 'soft' needs a temperature.")
+    if isinstance(settings.lams, str) or not len(settings.lams):
+        raise InputError(f"lams must be one λ or more, not {settings.lams!r}.")
+    for lam in settings.lams:
+        check_lam(lam)
+    check_whole(settings, {"max_gram": 1, "n_threads": 1}, optional=("n_threads",))
+    check_positive(settings, ("time_limit",), optional=("time_limit",))
+    check_pattern(settings.token_pattern)
 
 
 @dataclass(frozen=True)

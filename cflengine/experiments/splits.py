@@ -108,13 +108,16 @@ def make_plan(
     few = int(known.sum()) < FEW_DOCUMENTS and test is None
     if folds is not None or few:
         return _folds(labels, known, FOLDS if folds is None else folds, dev, metadata, seed)
-    if isinstance(test, str) and "=" in test:
-        # their own split need not hold every class
-        labels, how = Labels("", ("",), np.where(known, 0, -1)), f"judged on the documents with {test}"
-    else:
-        how = f"judged on a random {100 * float(test or TEST_SHARE):g} % of the documents"
-    split = split_documents(labels, metadata, dev=dev, test=TEST_SHARE if test is None else test, seed=seed)
-    return Plan((split,), how)
+    by_column = isinstance(test, str) and "=" in test
+    if by_column:  # their own split need not hold every class
+        labels = Labels("", ("",), np.where(known, 0, -1))
+    test = TEST_SHARE if test is None else test
+    split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+    return Plan((split,), f"judged on {f'the documents with {test}' if by_column else _share(test)}")
+
+
+def _share(test: float | str) -> str:
+    return f"a random {100 * float(test):g} % of the documents"
 
 
 def _strata(strata: Labels | None, known: np.ndarray) -> Labels:

@@ -24,7 +24,7 @@ _WRITERS = re.compile(
 _MOSTLY = 0.8  # of a column's values: what they are, it is
 _WITH_UNIT = r"[+-]?\d+(?:[.,]\d+)?\s*(?P<unit>[^\d\s.,+-][^\d]{0,9})"
 _FEW_OF_A_CLASS = 3.5  # documents of each of many classes, on average
-_LARGEST = 1e100
+_LARGEST, _SMALLEST = 1e100, 1e-100
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     values = metadata[column]
     other = not holds_numbers(values)
     numbers = np.full(len(values), np.nan) if other else as_numbers(values)
-    writers = _WRITERS.search(column) is not None
+    writers = _WRITERS.search(str(column)) is not None
     known = numbers[~np.isnan(numbers)]
     are_numbers = len(known) >= _MOSTLY * int(values.notna().sum()) and np.unique(known).size >= _FEWEST_NUMBERS
     if are_numbers and not (writers and bool((known == np.round(known)).all())):
@@ -145,6 +145,10 @@ def _number(metadata: pd.DataFrame, column: str) -> Target:
     if largest > _LARGEST:
         raise InputError(
             f"column {column!r} holds numbers as large as {largest:.3g}, whose squares are none: scale them."
+        )
+    if largest < _SMALLEST:
+        raise InputError(
+            f"column {column!r} holds numbers so small, {largest:.3g} at most, that their squares are 0: scale them."
         )
     missing = int(np.isnan(found.y).sum()) - found.n_unread
     return Target(column, "number", found.stratum, found.y, n_missing=missing, n_unread=found.n_unread)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from cflengine.embedding.laws import DocumentKernel, WordLaws
+from cflengine.embedding.laws import DocumentKernel, WordLaws, centred
 from cflengine.embedding.problem import MOST_DOCUMENTS, TEST_FEATURES, most_words
 from cflengine.embedding.vectors import text_lines
 from cflengine.engine.words import many
@@ -46,7 +46,8 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         require(len(widths) == 1, "the report says several widths where none was asked for.")
         check_median(laws, M, widths[0], seed)
         checked.append("the width, the median distance of two words")
-    K = WordKernel(M, family, widths)
+    seen = centred(laws, M) if family == "linear" else M
+    K = WordKernel(seen, family, widths)
     found = exact = products(laws, y, K)
     features = arguments.get("random_features") if family != "linear" else None
     if features:
@@ -72,7 +73,7 @@ def verify_embedding(folder: Path, report: dict[str, Any], corpus: Any) -> Findi
         same_number(row["identity"], alone.statistic([pair]), 1.0, "of M = identity, a pair's statistic of")
     checked.append("wMMD² of the words themselves")
     notes.append("the coverage")
-    documents = _documents(M, K, found, seed) if said["n_permutations"] else None
+    documents = _documents(seen, K, found, seed) if said["n_permutations"] else None
     more = check_permutations(folder, report, laws, y, documents)
     notes += more
     if documents is not None and not more:

@@ -135,3 +135,10 @@ def test_a_time_limit_is_for_the_kgrams_too(reviews, tmp_path, monkeypatch):
     own = ["--label-column", "mood", "--features", "cfl", "--loss", "hinge", "--quiet", "--time-limit", "60"]
     assert main(["erm", str(reviews), "--out", str(tmp_path / "m"), *own]) == 0
     assert 0 < limits[0] <= 30
+
+
+def test_a_share_that_is_none_is_one_sentence(reviews, tmp_path, capsys):
+    assert (
+        main(["evaluate", str(reviews), "--target", "mood", "--test-split", "abc", "--out", str(tmp_path / "o")]) == 2
+    )
+    assert "abc" in capsys.readouterr().err

@@ -11,8 +11,9 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from cflengine import load_model
+from cflengine.engine.checks import InputError
 from cflengine.experiments import dictionaries, evaluation, rivals, tasks
-from cflengine.experiments.authors import AuthorTask
+from cflengine.experiments.authors import AuthorRules, AuthorTask
 from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSettings
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
@@ -524,3 +525,18 @@ def test_a_stop_is_heard_while_learning():
 def test_files_of_models_never_share_a_name():
     names = model_names(["评分", "标签", "a b", "a_b", "A_B", "x"])
     assert len({name.lower() for name in names}) == 6 and names[-1] == "model-x.cflm"
+
+
+@pytest.mark.parametrize("wrong", [
+    {"lams": ()}, {"lams": (-1.0,)}, {"lams": (float("nan"),)}, {"lams": "abc"}, {"max_gram": 0}, {"max_gram": 2.5},
+    {"token_pattern": "("}, {"n_threads": 0}, {"time_limit": -1.0}, {"temperatures": ()}, {"countings": ()},
+])  # fmt: skip
+def test_settings_that_are_none_are_refused_at_once(wrong):
+    with pytest.raises(ValueError):
+        EvaluationSettings(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [{"held_out": 0}, {"dev": 0.0}, {"dev": 1.0}, {"dev": "x"}, {"most_authors": 1}])
+def test_rules_for_authors_that_are_none(wrong):
+    with pytest.raises(InputError):
+        AuthorRules(**wrong)

@@ -359,3 +359,12 @@ def test_guessing_knows_all_documents_that_are_not_judged():
     own = pd.DataFrame({"kind": ["control"] * 4 + ["treatment"] * 8})
     (task,) = make_tasks([""] * 12, own, ["kind"])
     assert task.baseline()["accuracy"] == pytest.approx(8 / 12)
+
+
+def test_numbers_so_small_that_their_squares_are_none():
+    with pytest.raises(ValueError, match="'score' holds numbers so small"):
+        read_target(pd.DataFrame({"score": 1e-170 * np.arange(40)}), "score", "number")
+
+
+def test_a_column_may_be_called_by_a_number():
+    assert read_target(pd.DataFrame({0: ["a", "b"] * 20}), 0, "auto").task == "class"
