@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.engine.checks import InputError
-from cflengine.linear.persistence import save_model
+from cflengine.linear.persistence import for_pickle, save_model
 
 if TYPE_CHECKING:
     from cflengine.compression.estimator import CompressiveFeatures
@@ -58,7 +58,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         the path over all documents, mean_score, std_score.
     best_params_, best_index_, best_score_, best_lam_ ; of equal scores the smaller dictionary wins.
     path_ : :class:`FeaturePath` of all documents; features_ (at the best λ) and estimator_, fitted to all documents;
-        classes_ : the estimator's, of a classifier.
+        classes_ : the estimator's, of a classifier. Pickles are without path_, and without the corpus of features_.
 
     Raises
     ------
@@ -132,6 +132,11 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         if hasattr(self.estimator_, "classes_"):
             self.classes_ = self.estimator_.classes_
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("path_", None)
+        return state | ({"features_": for_pickle(self.features_)} if "features_" in state else {})
 
     def _splits(self, texts: Sequence[str], y: np.ndarray, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
         """Positions of the documents to learn from and to judge by, of each fold."""

@@ -140,6 +140,15 @@ def to_parts(model: Any) -> tuple[Header, Arrays]:
     return {"kind": kind, "output": _output_of(model)} | header, arrays
 
 
+def for_pickle(model: Any) -> Any:
+    """A fitted model as its file has it, without the corpus that its K-grams were found in; as it is where a file
+    cannot hold it, of a cost that is a function, say."""
+    try:
+        return from_parts(*to_parts(model), "the pickle")
+    except InputError:
+        return model
+
+
 def from_parts(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], name: str) -> Any:
     """The other way; name: of the file. Raises ModelFileError where the parts do not fit together."""
     kind = header.get("kind")

@@ -277,11 +277,7 @@ class GroupClassifier(ProbabilisticClassifier):
         state = super().__getstate__()
         features = state.get("_features")
         if isinstance(features, GramFeatures):
-            try:
-                parts = persistence.to_parts(features.model)
-            except InputError:  # of a cost that is a function, which a file cannot hold
-                return state
-            state["_features"] = GramFeatures(persistence.from_parts(*parts, "the pickle"))
+            state["_features"] = GramFeatures(persistence.for_pickle(features.model))
         return state
 
     def __sklearn_tags__(self) -> Any:

@@ -179,6 +179,17 @@ def test_a_search_is_saved_as_its_pipeline(tmp_path):
         CompressiveSearchCV(CompressiveFeatures(), LogisticClassifier()).fit(TEXTS, LABELS)
 
 
+def test_a_pickle_of_a_search_has_no_corpus():
+    search = CompressiveSearchCV(LogisticClassifier(), CompressiveFeatures(), lams=[0.1, 1.0], cv=2)
+    search.fit(TEXTS * 30, np.tile(LABELS, 30))
+    kept = pickle.dumps(search)
+    again = pickle.loads(kept)
+    assert len(kept) < 0.3 * len(pickle.dumps(search.features_)) and hasattr(search, "path_")
+    assert again.predict_proba(UNSEEN).tobytes() == search.predict_proba(UNSEEN).tobytes()
+    assert again.best_params_ == search.best_params_ and not hasattr(again, "path_")
+    assert clone(again).fit(TEXTS * 30, np.tile(LABELS, 30)).best_score_ == search.best_score_
+
+
 @pytest.mark.parametrize("own", [{}, {"dictionary_cost": len}])
 def test_a_pickle_with_k_grams_has_no_corpus(own):
     model = SentenceLassoClassifier(0.05, 0.05, features=CompressiveFeatures(lam=0.5, **own))
