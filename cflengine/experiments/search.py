@@ -134,8 +134,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        state: dict[str, Any] = super().__getstate__()
-        state.pop("path_", None)
+        state = {name: value for name, value in super().__getstate__().items() if name != "path_"}
         return state | ({"features_": for_pickle(self.features_)} if "features_" in state else {})
 
     def _splits(self, texts: Sequence[str], y: np.ndarray, groups: Any) -> list[tuple[np.ndarray, np.ndarray]]:
