@@ -38,7 +38,7 @@ def disk_errors_said(folder: str | Path | None) -> Iterator[None]:
 
 @contextmanager
 def disk_full_said(folder: str | Path) -> Iterator[None]:
-    """Within the block, a full disk is said in one sentence; other errors are raised as they are.
+    """Within the block, a full disk, or a limit of files, is said in one sentence; other errors are raised as they are.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ def disk_full_said(folder: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise InputError(f"files in {folder} may not grow as large as they have to: {error.strerror}.") from error
         if error.errno not in _FULL:
             raise
         left = format_bytes(shutil.disk_usage(folder).free)

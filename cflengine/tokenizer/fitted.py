@@ -203,7 +203,9 @@ class FittedTokenizer(SavedModel, BaseEstimator):
 
         But for special tokens that stand in a text: there they are cut out of it, while here they are text like any
         other. And where units are characters, for a text that holds the name of a byte, <0x41>, or <unk>, with a
-        character in it that the texts learnt from have not: there it is that byte, or what is unknown.
+        character in it that the texts learnt from have not: there it is that byte, or what is unknown. And where texts
+        are normalised, for some hundred characters, mostly marks and letters of recent versions of Unicode, which
+        tables of theirs and of Python's do not treat alike.
 
         Parameters
         ----------

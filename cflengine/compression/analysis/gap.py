@@ -180,6 +180,12 @@ def charge_gap(
             np.add.at(grams[name], kind, values)
         paid += float(piece.price.sum())
         go_on(poll)
+    for part in np.flatnonzero((share[: len(lifts)] == 0.0) & (lifts != 0.0)).tolist():
+        # no pointer with a gap begins there: the one that reaches into it has the lift
+        token = int(solution.branchings[part].spans[0, 0])
+        at = token - int(np.argmax(solution.cover[token::-1] > 0))
+        documents["lift"][np.searchsorted(doc_ptr, token, side="right") - 1] -= lifts[part]
+        grams["lift"][rank[_longest_at(solution, index, at)]] -= lifts[part]
     bound = float(solution.alpha.sum() + lifts.sum())
     total = paid + float(costs.dictionary[kinds].sum()) - bound
     tables = []
@@ -267,6 +273,11 @@ def _lift_shares(
         gap = sum(piece.terms(left).values(), np.zeros(len(piece.gram)))
         np.add.at(of_part, parts.of(piece.start), gap)
     return np.divide(own, of_part, out=np.zeros(len(own)), where=of_part > 0)
+
+
+def _longest_at(solution: Charged, index: KGramIndex, token: int) -> int:
+    """The K-gram of the longest pointer that begins at a token."""
+    return int(index.gram_of[int(solution.cover[token]).bit_length() - 1, token])
 
 
 def _within(values: np.ndarray, first: np.ndarray, last: np.ndarray) -> np.ndarray:

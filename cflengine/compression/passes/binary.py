@@ -125,10 +125,14 @@ class Coder:
             uses = count_uses(self.index, cover, np.float32)  # half the bytes, at the peak of a solver's memory
 
     def re_encode(self, cover: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-        """The cheapest cover with the K-grams of ``cover``: itself, its objective, the K-grams it uses."""
+        """The cheapest cover with the K-grams of ``cover``: itself, its objective, inf where they leave a document
+        uncovered, the K-grams it uses."""
         _, _, used = self.evaluate(cover)
         cover = self.encode_with(used)
         objective, _, used = self.evaluate(cover)
+        ptr = self.index.doc_ptr
+        if not cover[ptr[:-1][ptr[1:] > ptr[:-1]]].all():  # a document that is covered has a pointer at its first token
+            objective = np.inf
         return cover, objective, used
 
 

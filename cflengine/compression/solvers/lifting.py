@@ -64,8 +64,15 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     except Stopped:
         return ()
     run.iteration += 1
+    before = run.best_objective
     if not run.tell(BRANCHING) or (run.exact_search and not _search_where_open(run, gap, units)):
         return ()
+    if run.best_objective < before:  # its pointers may lie across the borders of units that the one before had
+        try:
+            units = units_of(index, run.best_cover)
+            gap = charge_gap(_Prices(run.best_cover, alpha), index, given, units, np.zeros(0), poll)
+        except Stopped:
+            return ()
     brancher = Brancher(index, given, run.best_cover, alpha)
     found: list[Branching] = []
     recent: deque[float] = deque(maxlen=RECENT)
@@ -138,8 +145,15 @@ def _search_where_open(run: CompressionRun, gap: GapAttribution, units: np.ndarr
 
 
 def _take(run: CompressionRun, tokens: np.ndarray, cover_there: np.ndarray) -> None:
-    """A part's own solution in the place of the best one's, kept where that is cheaper as a whole."""
+    """A part's own solution in the place of the best one's, kept where that is cheaper as a whole. Pointers that reach
+    out of the part, which a solution found since its borders were drawn may have, stay."""
     cover = run.best_cover.copy()
-    cover[tokens] = cover_there
+    inside = np.zeros(len(cover) + run.index.max_gram, dtype=bool)
+    inside[tokens] = True
+    across, within = np.zeros_like(cover_there), np.ones(len(tokens), dtype=bool)
+    for k in range(1, run.index.max_gram):
+        within &= inside[tokens + k]
+        across |= np.where(within, cover.dtype.type(0), cover[tokens] & cover.dtype.type(1 << k))
+    cover[tokens] = cover_there | across
     cover, objective, _ = run.coder.re_encode(cover)
     run.update_incumbent(objective, cover)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from cflengine.compression.model.branching import Branching
-from cflengine.compression.model.certificate import certify
+from cflengine.compression.model.certificate import Certificate, certify
 from cflengine.compression.model.lifting import lift
 from cflengine.compression.model.problem import StorageCosts, unit_of
 from cflengine.compression.model.result import CompressionResult, StageSnapshot
@@ -103,6 +103,13 @@ class CompressionRun(Run):
         self.best_cover, self.best_objective, used = self.coder.re_encode(self.best_cover)
         return used
 
+    def _certify(self, alpha: np.ndarray) -> Certificate:
+        """The best solution's, by these prices. Raises RuntimeError for one that is none, whatever it seems to cost."""
+        certificate = certify(self.best_cover, alpha, self.index.gram_of, self.problem.given)
+        if not certificate.covered:
+            raise RuntimeError("the solver's solution leaves tokens uncovered.")
+        return certificate
+
     def result(
         self, used: np.ndarray, alpha: np.ndarray, *, branching: bool = False, **fields: Any
     ) -> CompressionResult:
@@ -113,7 +120,7 @@ class CompressionRun(Run):
         """
         index, given = self.index, self.problem.given
         alpha *= self.unit
-        certificate = certify(self.best_cover, alpha, index.gram_of, given)
+        certificate = self._certify(alpha)
         alpha *= certificate.shrink
         branchings: tuple[Branching, ...] = ()
         if branching and self.progress.reason is None and not self.reached(certificate.gap):
@@ -121,7 +128,7 @@ class CompressionRun(Run):
             branchings = branch_where_open(self, alpha, certificate)
             if self.best_objective < before:  # a tree ended in a better solution
                 used = self.re_encode()
-                certificate = certify(self.best_cover, alpha, index.gram_of, given)
+                certificate = self._certify(alpha)
             plain, certificate = certificate, lift(certificate, alpha, index.gram_of, given, branchings)
             branchings = branchings if certificate.lower_bound > plain.lower_bound else ()
         zeta = self.progress.records[-1].get("zeta") if self.progress.records else NAN

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression import attribute_gap, solve_homotopy
 from cflengine.compression.analysis import gap
+from cflengine.compression.search import branching
 from cflengine.compression.solvers.guided.solver import solve_guided
 from naive.corpora import SMALL, costs_by_kind, costs_of, index_of, repeated_phrases
 
@@ -110,6 +114,50 @@ def test_trees_lift_the_bound_where_it_is_charged():
         assert found.total == pytest.approx(result.objective - result.lower_bound, abs=1e-6)
         assert (found.total < 1e-3) == settings.branching
         assert found.documents["lift"].iloc[[1, 2]].abs().max() < 1e-3
+
+
+def test_a_lift_of_tokens_that_a_pointer_before_them_covers_is_charged_to_it():
+    index = index_of(["a b a b", "a b"], 2)
+    cover = np.array([2, 0, 2, 0, 2, 0], dtype=np.uint8)
+    tree = SimpleNamespace(spans=np.array([[1, 2]]))  # a token where no pointer begins
+    solution = SimpleNamespace(cover=cover, alpha=np.full(6, 0.5), branchings=(tree,))
+    costs = costs_of(index, 1.0)
+    found = gap.charge_gap(solution, index, costs, index.doc_ptr, np.array([0.25]))
+    assert found.total == 3 + 2 - 3 - 0.25
+    for table in (found.documents, found.grams):
+        assert table["gap"].sum() == pytest.approx(found.total, abs=1e-12) and table["lift"].sum() == -0.25
+    assert found.documents["lift"].tolist() == [-0.25, 0.0]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_windows_of_documents_keep_all_tokens_covered_and_the_sums(seed, monkeypatch):
+    """Solutions that are found later have pointers across the borders of windows."""
+    monkeypatch.setattr(branching, "PART_TOKENS", 10)
+    monkeypatch.setattr(branching, "WINDOW_TOKENS", 5)
+    rng = np.random.default_rng(seed)
+    for _ in range(4):
+        words = [f"w{k}" for k in range(rng.integers(2, 5))]
+        texts = [" ".join(rng.choice(words, rng.integers(1, 45))) for _ in range(rng.integers(1, 4))]
+        settings = GuidedSettings(tol=0.0)
+        model = CompressiveFeatures(rng.choice([0.3, 1.0, np.pi, 5.0]), int(rng.integers(2, 5)), settings=settings)
+        result = model.fit(texts).result_
+        assert result.certificate.covered and 0 <= result.gap < 0.5
+        found = gap.gap_of(model)
+        for table in (found.documents, found.grams):
+            assert table["gap"].sum() == pytest.approx(found.total, abs=1e-8 * max(1.0, result.objective))
+
+
+def test_a_part_is_taken_with_the_pointers_that_reach_out_of_it():
+    """Without them, tokens behind it would be covered by nothing, and cost nothing."""
+    rng = random.Random(7000068)
+    words, n = rng.choice([2, 3, 4, 6, 10, 30, 100]), rng.randint(1001, 1150)
+    rng.random()
+    text = [f"w{rng.randrange(words)}" for _ in range(n)]
+    rng.random()
+    share = rng.choice([0, 0.01, 0.03, 0.08])
+    text = [word if rng.random() > share else f"h{i}" for i, word in enumerate(text)]
+    result = CompressiveFeatures(lam=5.0, max_gram=3).fit([" ".join(text)]).result_
+    assert result.certificate.covered and result.dictionary_size > 0 and 0 <= result.gap < 0.02
 
 
 def test_documents_without_tokens_have_no_gap():
