@@ -503,6 +503,7 @@ FALSE: dict[str, tuple[str, Callable[[Path], None]]] = {
     ),
     "the worse of a path": ("path", another_of_a_path),
     "best on the development set": ("sentences", said_best(0.99)),
+    "violation of a model": ("cfl", altered("model.cflm", lambda header, _: last(header).update(violation=0.5))),
     "no corpus": ("compress", in_report("corpus", value=None)),
     "encoding note": ("logistic", in_report("corpus", "encoding_note", value="guessed")),
     "source": ("compress", in_report("corpus", "source", value="other.csv")),
