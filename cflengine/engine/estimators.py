@@ -33,9 +33,8 @@ def checked_labels(y: Any) -> np.ndarray:
         raise InputError("this estimator requires y to be passed, but the target y is None.")
     words = isinstance(y, list | tuple) and any(isinstance(one, str) for one in y)
     if words and any(not isinstance(one, str) or one.endswith("\0") for one in y):
-        y = np.array(
-            y, dtype=object
-        )  # numpy's strings would lose zeros at their end, and make words of what is missing
+        # numpy's strings would lose zeros at their end, and make words of what is missing
+        y = np.array(y, dtype=object)
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         assert_all_finite(y, input_name="y")

@@ -16,7 +16,7 @@ from cflengine.engine.words import numbered
 from cflengine.loglinear.crf import ChainCRF
 from cflengine.text.corpus import CorpusError, whole_characters
 from cflengine.text.tagging.conll import Rows, read_columns, write_columns
-from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame
+from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame, tagged_name
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class TaggedFile:
         """Read one, as :func:`~cflengine.text.read_columns` does. Raises CorpusError for what is no column file of two
         columns or more."""
         sentences = read_columns(source, name=name, encoding=encoding, say=say)[:limit]
-        name = (name or Path(str(source)).name).removesuffix(".gz")
+        name = tagged_name(name or source)
         if len(sentences[0][0]) < 2:
             raise CorpusError(f"'{name}' has one column; the label is the last of at least two.")
         labels = [[cells[-1] for cells in sentence] for sentence in sentences]

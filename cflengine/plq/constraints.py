@@ -219,12 +219,7 @@ def _ends_cross(constraints: Constraints) -> bool:
     empty = entries == 0
     if np.any(np.where(equal[empty], b[empty] != 0.0, b[empty] < 0.0)):
         return True
-    rows, columns, factors = constraints.single_rows
-    ends = -b[rows] / factors
-    lower, upper = np.full(A.shape[1], -np.inf), np.full(A.shape[1], np.inf)
-    below, above = (factors > 0) | equal[rows], (factors < 0) | equal[rows]
-    np.maximum.at(lower, columns[below], ends[below])
-    np.minimum.at(upper, columns[above], ends[above])
+    lower, upper = constraints.box
     with np.errstate(invalid="ignore"):
         return bool(np.any(lower > upper + 4.0 * EPSILON * np.maximum(np.abs(lower), np.abs(upper))))
 

@@ -158,6 +158,17 @@ class Constraints:
         return rows[some], A.indices[at[some]], A.data[at[some]]
 
     @cached_property
+    def box(self) -> tuple[np.ndarray, np.ndarray]:
+        """float64 (d,) each: the least and the largest β_j that the rows of one coefficient leave."""
+        rows, columns, factors = self.single_rows
+        lower, upper = np.full(self.A.shape[1], -np.inf), np.full(self.A.shape[1], np.inf)
+        ends, equal = 0.0 - self.b[rows] / factors, self.equal[rows]  # 0 itself, not −0
+        below, above = (factors > 0) | equal, (factors < 0) | equal
+        np.maximum.at(lower, columns[below], ends[below])
+        np.minimum.at(upper, columns[above], ends[above])
+        return lower, upper
+
+    @cached_property
     def absolute(self) -> sparse.csr_matrix:
         """|A|."""
         return abs(self.A)

@@ -11,7 +11,7 @@ Examples
 >>> onto(np.array([-1e-12, 1.0]), np.array([1.0, 0.0])).tolist()
 [0.0, 1.0]
 
-Β₁ ≤ β₂ ≤ β₃ is a chain: the nearest are means.
+Of a chain, β₁ ≤ β₂ ≤ β₃, the nearest are means.
 
 >>> chain = monotone(3)
 >>> onto = Projection(chain, rows_of(chain.A, np.full(2, 2.0)), np.ones(3))
@@ -103,7 +103,6 @@ def chains_of(constraints: Constraints) -> tuple[list[np.ndarray], np.ndarray, n
     chains, int (m,) ascending, and the bounds, float64 (d,) each. None of other constraints, and where there is no
     chain."""
     A, b, equal = constraints.A, constraints.b, constraints.equal
-    d = A.shape[1]
     entries = np.diff(A.indptr)
     pairs = np.flatnonzero(entries == 2)
     if not len(pairs) or equal.any() or b[pairs].any() or not np.isin(entries, (1, 2)).all() or not A.data.all():
@@ -116,11 +115,7 @@ def chains_of(constraints: Constraints) -> tuple[list[np.ndarray], np.ndarray, n
     high = np.where(first < 0, A.indices[at + 1], A.indices[at])
     if len(np.unique(low)) < len(low) or len(np.unique(high)) < len(high):
         return None
-    rows, columns, factors = constraints.single_rows
-    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
-    at_end, rising = 0.0 - b[rows] / factors, factors > 0
-    np.maximum.at(lower, columns[rising], at_end[rising])
-    np.minimum.at(upper, columns[~rising], at_end[~rising])
+    lower, upper = constraints.box
     above = dict(zip(low.tolist(), high.tolist(), strict=True))
     chains = []
     for begin in np.setdiff1d(low, high).tolist():

@@ -22,7 +22,7 @@ from cflengine.loglinear.model.problem import ChainData, ChainFeatures, chain_fe
 from cflengine.text.corpus import whole_characters
 from cflengine.text.tagging.attributes import AttributeTable
 from cflengine.text.tagging.conll import read_columns
-from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame
+from cflengine.text.tagging.tags import PREDICTED, convert, evaluate, score_frame, tagged_name
 from cflengine.text.tagging.templates import attribute_maker, usual_template
 from cflengine.verify.answers import cell_of, check_column
 from cflengine.verify.findings import (
@@ -156,7 +156,7 @@ def _check_predictions(
 ) -> str:
     """Labels predicted for the tokens of NAME.predicted are of the model's likeliest sequences; evaluation.csv and the
     report have their scores. Returns what was checked."""
-    stated = [Path(name).name.removesuffix(".gz") for name in report["arguments"]["test"]]
+    stated = [tagged_name(name) for name in report["arguments"]["test"]]
     scores: list[dict[str, Any]] = []
     unseen, n_tokens = {}, 0
     for own, name in zip(stated, numbered(stated, PREDICTED), strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 from cflengine.engine.output import files_of_run
 from cflengine.engine.words import numbered
-from cflengine.text.tagging.tags import PREDICTED
+from cflengine.text.tagging.tags import PREDICTED, tagged_name
 from cflengine.verify.findings import MODEL, PROOF, require
 
 _ALWAYS = {
@@ -39,8 +39,8 @@ def check_files(folder: Path, command: str, report: Mapping[str, Any], *, n_left
     if command == "sentences":
         expected |= {f"{model['penalty']}.cflm" for model in report["models"]}
     if command == "train-crf" and arguments.get("test"):
-        stated = [Path(name).name.removesuffix(".gz") for name in arguments["test"]]
-        expected |= {"evaluation.csv", *(f"{name}.predicted" for name in numbered(stated, PREDICTED))}
+        tested = numbered(map(tagged_name, arguments["test"]), PREDICTED)
+        expected |= {"evaluation.csv", *(f"{name}.predicted" for name in tested)}
     if command == "erm" and report["path"]:
         expected |= {"path.csv"}
     if command == "embed" and "training" in report:

@@ -75,11 +75,10 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     for k, (fit, certificate) in enumerate(zip(fits, proved(float(C), coef, bias), strict=True)):
         require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
         require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")
-        failing = max(failing, _check_violation(fit, [certificate]))
+        _require_violation(fit["violation"], certificate.violation)
+        failing = max(failing, certificate.violation)
         found.append(checked_fit(fit, certificate.objective, certificate.lower_bound, certificate.price))
-    own = header.get("violation")  # of older versions, none
-    near = own is None or abs(float(own) - failing) <= 1e-6 * failing + FEASIBLE
-    require(near, f"{MODEL} says that constraints fail by {own!r}, but it is {failing!r}.")
+    _require_violation(header.get("violation", failing), failing, MODEL)  # of older versions, none
     check_claims(
         folder / MODEL, header, found, X.shape[0], about_run(report), loss=arguments["loss"],
         l1_ratio=float(arguments["l1_ratio"]), fit_intercept=not arguments["no_intercept"],
@@ -154,12 +153,10 @@ def _check_answers(
         documents.check_shares(report["mean_loss"], loss.parts.value(predicted - own), "mean loss")
 
 
-def _check_violation(said: dict[str, Any], found: list[Certificate]) -> float:
-    """By how much constraints fail is what is said of it, but for rounding; returns it."""
-    failing = max(one.violation for one in found)
-    near = abs(float(said["violation"]) - failing) <= 1e-6 * failing + FEASIBLE
-    require(near, f"the report says that constraints fail by {said['violation']!r}, but it is {failing!r}.")
-    return failing
+def _require_violation(said: Any, failing: float, who: str = "the report") -> None:
+    """By how much constraints fail is what is said of it, but for rounding."""
+    near = abs(float(said) - failing) <= 1e-6 * failing + FEASIBLE
+    require(near, f"{who} says that constraints fail by {said!r}, but it is {failing!r}.")
 
 
 def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndarray) -> None:
@@ -168,7 +165,7 @@ def _check_path_row(row: dict[str, Any], found: list[Certificate], coef: np.ndar
     require_bound(row, sum(one.lower_bound for one in found))
     gap = max(one.gap for one in found)
     require_gap_of(row["gap"], gap)
-    _check_violation(row, found)
+    _require_violation(row["violation"], max(one.violation for one in found))
     require_same(row["features"], int(np.count_nonzero(coef.any(axis=0))), "features with a weight are")
 
 

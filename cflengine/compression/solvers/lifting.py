@@ -58,21 +58,27 @@ def branch_where_open(run: CompressionRun, alpha: np.ndarray, proved: Certificat
     user's unit; proved: by these prices. If stopped, the trees found so far are
     the answer."""
     given, index, poll = run.problem.given, run.index, run.progress.poll
-    try:
+
+    def charged() -> tuple[GapAttribution, np.ndarray] | None:
+        """Where the gap of the best solution lies, by its units; None if stopped."""
         units = units_of(index, run.best_cover)
-        gap = charge_gap(_Prices(run.best_cover, alpha), index, given, units, np.zeros(0), poll)
-    except Stopped:
+        try:
+            return charge_gap(_Prices(run.best_cover, alpha), index, given, units, np.zeros(0), poll), units
+        except Stopped:
+            return None
+
+    where = charged()
+    if where is None:
         return ()
     run.iteration += 1
     before = run.best_objective
-    if not run.tell(BRANCHING) or (run.exact_search and not _search_where_open(run, gap, units)):
+    if not run.tell(BRANCHING) or (run.exact_search and not _search_where_open(run, *where)):
         return ()
     if run.best_objective < before:  # its pointers may lie across the borders of units that the one before had
-        try:
-            units = units_of(index, run.best_cover)
-            gap = charge_gap(_Prices(run.best_cover, alpha), index, given, units, np.zeros(0), poll)
-        except Stopped:
+        where = charged()
+        if where is None:
             return ()
+    gap, units = where
     brancher = Brancher(index, given, run.best_cover, alpha)
     found: list[Branching] = []
     recent: deque[float] = deque(maxlen=RECENT)

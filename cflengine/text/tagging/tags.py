@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
@@ -14,6 +15,11 @@ SCHEMES = ("IOB1", "IOB2", "BIOES")
 Span = tuple[int, int, str]
 
 PREDICTED = "{}.{}"  # of tagged files that are called the same, the name of a later one's predictions
+
+
+def tagged_name(file: object) -> str:
+    """What a file of tagged sentences is called: without its folder, and without ``.gz``."""
+    return Path(str(file)).name.removesuffix(".gz")
 
 
 def split_tag(tag: str) -> tuple[str, str]:
