@@ -25,7 +25,15 @@ from cflengine.cli.reading import read
 from cflengine.cli.reports import document_table, gap_report, run_report, write_left_out
 from cflengine.cli.terminal import TerminalProgress, TerminalWatch, load_engine, percent, short_of
 from cflengine.cli.values import number
-from cflengine.engine import ClusterLostError, InputError, locked_folder, many, output_path, remove_unfinished
+from cflengine.engine import (
+    ClusterLostError,
+    InputError,
+    locked_folder,
+    many,
+    output_path,
+    relative_gap,
+    remove_unfinished,
+)
 
 _COMPRESS = """\
 Compress a corpus and write its features.
@@ -202,7 +210,7 @@ def _summary(report: dict[str, Any], out: Path) -> None:
         _say_where(report)
     word = report.get("unverified_bound")
     if word is not None and math.isfinite(word):
-        gap = percent(max(report["objective"] / word - 1.0, 0.0)) if word > 0 else "none"
+        gap = percent(max(relative_gap(report["objective"], word), 0.0))
         print(f"HiGHS says   {word:,.1f}  (its branch and bound, to its tolerances, not verified: gap {gap})")
     print(f"written to   {out}")
 

@@ -27,10 +27,14 @@ class Parser(argparse.ArgumentParser):
 
 
 def percent(gap: float) -> str:
-    """A gap for people."""
+    """A gap for people, rounded up: what is said is proved as well."""
     if not math.isfinite(gap):
         return "none proved"
-    return f"{100 * gap:.3f} %" if gap >= 1e-5 or gap == 0 else f"{100 * gap:.1e} %"
+    if gap <= 0:
+        return f"{100 * gap:.3f} %"
+    places = 3 if gap >= 1e-5 else 1 - math.floor(math.log10(100 * gap))
+    shown = math.ceil(100 * gap * 10.0**places - 1e-9) / 10.0**places
+    return f"{shown:.3f} %" if gap >= 1e-5 else f"{shown:.1e} %"
 
 
 def short_of(gap: float, tol: float | None, reason: str) -> str:

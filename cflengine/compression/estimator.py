@@ -22,7 +22,7 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.parameters import check_parameters
 from cflengine.compression.shards.settings import ShardedSettings
 from cflengine.compression.solvers.guided.settings import GuidedSettings
-from cflengine.compression.solvers.lambda_path import solve_path
+from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, solve_path
 from cflengine.compression.solvers.memory import require_memory
 from cflengine.compression.solvers.registry import SOLVERS, Settings
 from cflengine.engine.checks import InputError
@@ -284,7 +284,8 @@ class CompressiveFeatures(FittedFeatures):
             raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
         table, cutter = self._cut(X)
         corpus = self.prepare(table, cutter=cutter)
-        settings = self.settings if isinstance(self.settings, GuidedSettings) else None
+        usual = replace(PATH_SETTINGS, random_state=seed_of(self.random_state))
+        settings = self.settings if isinstance(self.settings, GuidedSettings) else usual
         points = solve_path(
             corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
         )

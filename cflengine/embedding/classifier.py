@@ -21,7 +21,7 @@ from cflengine.embedding.training import TrainData, Training, check_checkpoint, 
 from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import label_texts, left_out, longest_document, stop_word_set, word_ids
 from cflengine.engine.checks import InputError, check_choice, check_whole
-from cflengine.engine.estimators import clone_sharing_listeners, seed_of
+from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
 from cflengine.linear.parameters import read_parameters
@@ -157,6 +157,7 @@ class WordMMDEmbedding(FittedEmbedding):
         self.time_limit = time_limit
         self.listeners = listeners
 
+    @all_or_nothing
     def fit(
         self, texts: Sequence[str], labels: Any, vectors: Any = None, *, dev: np.ndarray | None = None
     ) -> WordMMDEmbedding:

@@ -14,7 +14,7 @@ from cflengine.embedding.comparison import PERMUTATIONS, CompareSettings, Compar
 from cflengine.embedding.pairs import FarVectorError
 from cflengine.embedding.words import read_words
 from cflengine.engine.checks import InputError, check_positive, check_whole, is_number
-from cflengine.engine.estimators import clone_sharing_listeners, seed_of
+from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners, seed_of
 from cflengine.engine.progress import IterationStats, Listener, Progress, Stopped
 from cflengine.text.token_table import WORD_PATTERN
 
@@ -108,6 +108,7 @@ class WordMMD(BaseEstimator):
         self.time_limit = time_limit
         self.listeners = listeners
 
+    @all_or_nothing
     def fit(self, texts: Sequence[str], labels: Any, vectors: Any = None) -> WordMMD:
         """Compare the classes of labelled texts.
 

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+
+_Given = ParamSpec("_Given")
+_Estimator = TypeVar("_Estimator")
+_Answer = TypeVar("_Answer")
+
+
+def all_or_nothing(
+    fit: Callable[Concatenate[_Estimator, _Given], _Answer],
+) -> Callable[Concatenate[_Estimator, _Given], _Answer]:
+    """A ``fit`` that leaves an estimator as it was where it does not come to its end: an error, or Ctrl-C, after half
+    of the attributes are set would leave some of this fit beside others of the last."""
+
+    @functools.wraps(fit)
+    def whole(estimator: _Estimator, *given: _Given.args, **named: _Given.kwargs) -> _Answer:
+        before = dict(vars(estimator))
+        try:
+            return fit(estimator, *given, **named)
+        except BaseException:
+            vars(estimator).update(before)
+            for name in vars(estimator).keys() - before.keys():
+                delattr(estimator, name)
+            raise
+
+    return whole
 
 
 def clone_sharing_listeners(estimator: Any) -> Any:

@@ -65,7 +65,7 @@ def defuse_frame(frame: pd.DataFrame) -> pd.DataFrame:
     safe = frame.copy()
     for name in safe.columns:
         if not pd.api.types.is_numeric_dtype(safe[name]) and not pd.api.types.is_datetime64_any_dtype(safe[name]):
-            cells = [defuse_cell(cell) if isinstance(cell, str) else cell for cell in safe[name]]
+            cells = [defuse_cell(cell) if isinstance(cell, str) else cell for cell in safe[name].astype(object)]
             # object: what is guessed of some rows, as that [1, None] are fractions, is not what is guessed of all
             safe[name] = pd.Series(cells, index=safe.index, dtype=object)
     safe.columns = [defuse_cell(str(name)) for name in safe.columns]

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.feature_path import FeaturePath
 from cflengine.engine.checks import InputError
+from cflengine.engine.estimators import all_or_nothing
 from cflengine.linear.persistence import for_pickle, save_model
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class CompressiveSearchCV(MetaEstimatorMixin, BaseEstimator):
         self.scoring = scoring
         self.transductive = transductive
 
+    @all_or_nothing
     def fit(self, X: Iterable[str], y: Any, groups: Any = None) -> CompressiveSearchCV:
         """Judge every λ on documents that its dictionary has not seen, and fit the best one to all of them.
 

@@ -100,7 +100,7 @@ class GridSearch:
             row = {"penalty": point.penalty.kind} | point.penalty.parameters | {"accuracy": point.accuracy}
             row["features"] = point.model.size
             row["objective"] = sum(result.objective for result in point.results)
-            row["gap"] = max(result.gap for result in point.results)
+            row["gap"] = max((result.gap for result in point.results), key=open_gap)
             row["seconds"] = sum(result.seconds for result in point.results)
             row["reason"] = ", ".join(sorted({str(result.reason) for result in point.results}))
             rows.append(row)
@@ -213,7 +213,7 @@ class BestModel:
     @property
     def gap(self) -> float:
         """Proved, the largest of all classes'."""
-        return max(result.gap for result in self.results)
+        return max((result.gap for result in self.results), key=open_gap)
 
     def row(self) -> dict[str, Any]:
         """For a table: accuracies, model size (the paper's Table 2), the gap, the seconds and the parameters."""

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError, check_choice, is_number
-from cflengine.engine.estimators import clone_sharing_listeners
+from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners
 from cflengine.engine.files import finite
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
@@ -113,6 +113,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         self.n_threads = n_threads
         self.listeners = listeners
 
+    @all_or_nothing
     def fit(self, sentences: Iterable[Any], labels: Iterable[Sequence[str]]) -> ChainCRF:
         """Learn from sentences and the labels of their tokens.
 

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.special import log_softmax, softmax
 
 from cflengine.engine.checks import InputError, check_flags, is_number
-from cflengine.engine.estimators import checked_labels
+from cflengine.engine.estimators import all_or_nothing, checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
@@ -111,6 +111,7 @@ class LogisticClassifier(ProbabilisticClassifier):
         self.n_threads = n_threads
         self.listeners = listeners
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticClassifier:
         """Learn from a matrix and labels.
 
@@ -166,7 +167,7 @@ class LogisticClassifier(ProbabilisticClassifier):
             solver = "lbfgs" if lasso else self.solver
             result = solve(model, ridge, solver, own, lasso=lasso, listeners=heard)
             begun = result.w.any() or result.reason is TerminationReason.CONVERGED
-            if begun or not (self.fit_intercept and isinstance(model, BinaryModel)):
+            if begun or not self.fit_intercept:
                 return result
             return frequency_alone(model, ridge, lasso, result)
 

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.estimators import checked_labels
+from cflengine.engine.estimators import all_or_nothing, checked_labels
 from cflengine.engine.progress import Listener
 from cflengine.linear.estimators import LARGEST, LinearClassifier
 from cflengine.linear.model import LinearModel
@@ -108,6 +108,7 @@ class PLQClassifier(PLQEstimator, LinearClassifier):
         )  # fmt: skip
         self.class_weight = class_weight
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sensitive: Any = None) -> PLQClassifier:
         """Learn from a matrix and labels.
 
@@ -213,6 +214,7 @@ class PLQRegressor(RegressorMixin, PLQEstimator):
             n_threads=n_threads, listeners=listeners,
         )  # fmt: skip
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None, sensitive: Any = None) -> PLQRegressor:
         """Learn from a matrix and numbers.
 

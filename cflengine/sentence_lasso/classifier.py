@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.estimators import checked_labels
+from cflengine.engine.estimators import all_or_nothing, checked_labels
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
@@ -56,6 +56,7 @@ class GroupClassifier(ProbabilisticClassifier):
         settings: Settings = self._solver_settings(SOLVERS["majorise"], None)
         return settings
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sentences: Any = None, sample_weight: Any = None) -> Any:
         """Learn from documents and their labels.
 

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from cflengine.engine.checks import InputError, check_whole
+from cflengine.engine.estimators import all_or_nothing
 from cflengine.engine.progress import Listener
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import Parts, require
@@ -93,6 +94,7 @@ class SubwordTokenizer(FittedTokenizer):
         self.listeners = listeners
         self.n_threads = n_threads
 
+    @all_or_nothing
     def fit(self, texts: Iterable[str] | Mapping[str, int], y: Any = None) -> Self:
         """Choose the vocabulary for these texts.
 

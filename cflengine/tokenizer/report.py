@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from cflengine.engine.checks import InputError
+from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import Listener
 from cflengine.tokenizer.candidates import LONGEST, Candidates
 from cflengine.tokenizer.exchange import Exchange
@@ -79,7 +80,7 @@ class TokenizerReport:
     def above_at_most(self) -> float:
         """Share of tokens above the bound; below 0 where pieces that are longer than the bound allows for bring more
         than those of any vocabulary without."""
-        return self.tokens / self.lower_bound - 1.0 if self.lower_bound else float("inf")
+        return relative_gap(self.tokens, self.lower_bound)
 
     @property
     def n_wasted(self) -> int:

@@ -5,7 +5,6 @@ fewest pieces by a slow loop, and the bound recomputed from prices over every pi
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -105,7 +104,7 @@ def verify_tokenizer_report(folder: Path, report: dict[str, Any], corpus: Any) -
     allowed = {piece for piece in occurrences if len(piece) > 1}
     require(len(pieces) == min(tokenizer.size, len(allowed)), "the better vocabulary is of another size.")
     tokens, bound = _certificate(words, table, report, pieces, (over, occurrences, alpha), allowed, set())
-    require_same(report["above_at_most"], own.tokens / bound - 1.0 if bound else math.inf, "the distance is at most")
+    require_same(report["above_at_most"], relative_gap(own.tokens, bound), "the distance is at most")
     require_same(report["above_at_least"], max(own.tokens / tokens - 1.0, 0.0), "the distance is at least")
     _check_report(folder, report, tokenizer, own.used, {i: occurrences[p or ""] for i, p in own_pieces.items()})
     for name, value, what in (

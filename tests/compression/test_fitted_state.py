@@ -96,8 +96,15 @@ def test_random_state_is_the_seed():
     assert generator[0]["random_state"] == generator[1]["random_state"]
     settings = GuidedSettings(random_state=5)
     assert CompressiveFeatures(random_state=1, settings=settings).fit(A).result_.settings["random_state"] == 5
+    path = CompressiveFeatures(random_state=7).path(A, [0.3, 1.0])
+    assert {path.model(lam).result_.settings["random_state"] for lam in path.lams} == {7}
     with pytest.raises(ValueError, match=r"[Ss]eed"):
         CompressiveFeatures(random_state=-1).fit(A)
+
+
+def test_the_homotopy_before_the_guided_solver_needs_a_gap_to_end():
+    with pytest.raises(ValueError, match="tol must be a number"):
+        RelaySettings(tol=None)
 
 
 def test_what_is_drawn_is_drawn_by_the_seed():

@@ -73,6 +73,24 @@ def test_classes_a_stop_left_alone_do_not_win(solver, events):
     assert all(result.gap >= 0 and result.lower_bound >= 0 for result in model.results_)
 
 
+def test_nor_does_the_first_of_a_multinomial_model():
+    X, y = matrix()
+    y = np.where(y == "apple", "zebra", y)  # the most frequent class comes last
+    weight = np.where(y == "dog", 9.0, 1.0)
+    for weights, most in ((None, "zebra"), (weight, "dog")):
+        model = LogisticClassifier(multiclass="multinomial", listeners=(StopAfter(1),))
+        with pytest.warns(ConvergenceWarning, match="interrupted"):
+            model.fit(X, y, weights)
+        assert set(model.predict(X)) == {most} and not model.coef_.any()
+        v = np.ones(len(y)) if weights is None else weights
+        shares = [v[y == one].sum() / v.sum() for one in model.classes_]
+        np.testing.assert_allclose(model.predict_proba(X[:1])[0], shares)
+        number = np.searchsorted(model.classes_, y)
+        loss = -(v * np.log(model.predict_proba(X)[np.arange(len(y)), number])).sum()
+        assert model.result_.objective == pytest.approx(loss + 0.5 * (model.intercept_**2).sum())
+        assert 0 < model.result_.lower_bound < model.result_.objective
+
+
 def test_sentence_models_too():
     texts, labels = texts_of()
     model = SentenceLassoClassifier(0.01, 0.05, listeners=(StopAfter(6),))

@@ -37,7 +37,7 @@ class StageSnapshot:
         Objective of ψ re-encoded with its own dictionary.
     stays_optimal : float
         At ζ = 0 the least, over tokens, of the largest w of a pointer that covers it: up to this ζ the relaxation's w
-        is feasible, so optimal, in problem (3). An estimate, as w is; NaN at other ζ.
+        is feasible, so optimal, in problem (3). An estimate, as w is; NaN at other ζ, and where ζ = 0 was cut short.
     cover : ndarray
         uint8 (n,), ψ: bit k-1 of cover[i] is the pointer of length k at token i.
     weights : ndarray or None, default: None

@@ -165,6 +165,9 @@ class _Exact(CompressionRun):
         self.program = IntegerProgram(self.index, self.costs)
         self.alpha = np.zeros(self.index.n_tokens)
         self.mip_bound = NAN
+        last = self.progress.records[-1] if self.progress.records else None  # of what came before
+        self._steps_before, self.work = (last.iteration, last.work) if last else (0, 0.0)
+        self.iteration = self._steps_before
         self._asked = self._told = 0.0
         self._error: BaseException | None = None
 
@@ -231,7 +234,7 @@ class _Exact(CompressionRun):
         self._solve(highs)
         self._keep_best_with(highs.getSolution().col_value)
         self._note_bound(highs.getInfo().mip_dual_bound)
-        self.iteration = max(self.iteration, int(highs.getInfo().mip_node_count))
+        self._note_nodes(highs.getInfo().mip_node_count)
 
     def _keep_best_with(self, values: Sequence[float]) -> bool:
         """Keep the best solution with the dictionary of HiGHS's (w, v), if it is the best so far."""
@@ -246,6 +249,10 @@ class _Exact(CompressionRun):
         """HiGHS begins with bounds of 0 and −inf, below what is proved already."""
         if not bound <= self.mip_bound:
             self.mip_bound = float(bound)
+
+    def _note_nodes(self, count: float) -> None:
+        """Nodes of HiGHS's tree are iterations, after those of what came before."""
+        self.iteration = max(self.iteration, self._steps_before + int(count))
 
     def _start(self, *, integral: bool, options: dict[str, Any]) -> Any:
         """HiGHS with the programme, relaxed or not, and our callback."""
@@ -289,7 +296,7 @@ class _Exact(CompressionRun):
         now = self.progress.elapsed_s
         if event == events.kCallbackMipInterrupt:
             self._note_bound(out.mip_dual_bound)
-            self.iteration = max(self.iteration, int(out.mip_node_count))
+            self._note_nodes(out.mip_node_count)
             if self._settled(self.mip_bound):
                 return False
             if now - self._told >= REPORT_S:

@@ -186,6 +186,7 @@ class _Homotopy(CompressionRun):
         self.admm = LinearisedAdmm(index, problem.costs, rule, sigma=settings.sigma)
         super().__init__(problem, settings, blocks=self.admm.layout.blocks, listeners=listeners, lam=lam)
         self.whole = False  # whether the last step ran to its end
+        self.settled = False  # whether the last stage ended since its problem was solved
 
     @property
     def lower_bound(self) -> float:
@@ -207,7 +208,7 @@ class _Homotopy(CompressionRun):
         settings, admm = self.settings, self.admm
         limit = settings.stage_iterations if zeta > 0 else settings.relaxation_iterations or math.inf
         steps = 0
-        self.whole = False
+        self.whole = self.settled = False
         while steps < limit:
             self.whole = admm.step(zeta, self.progress)
             if not self.whole:
@@ -224,6 +225,7 @@ class _Homotopy(CompressionRun):
             elif steps % settings.bound_every == 0:
                 admm.bound.update(admm.y)
                 small = small or self._relaxation_solved()
+            self.settled = small
             if not self._report(zeta, HOMOTOPY if zeta > 0 else RELAXATION, admm.objective) or small:
                 return
         self.limited = self.limited or zeta == 0
@@ -248,7 +250,7 @@ class _Homotopy(CompressionRun):
         objective, n_pointers, used = self.coder.evaluate(cover)
         self.update_incumbent(objective, cover)
         repaired = self._keep_re_encoded(cover) if self.settings.keep_stages and zeta > 0 else math.nan
-        stays = self._stays_optimal(w) if self.settings.keep_stages and zeta == 0 else math.nan
+        stays = self._stays_optimal(w) if self.settings.keep_stages and zeta == 0 and self.settled else math.nan
         if self.settings.keep_stages:
             self.stages.append(
                 StageSnapshot(

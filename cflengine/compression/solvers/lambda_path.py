@@ -188,7 +188,8 @@ def path_lams(first: float, last: float, count: int) -> list[float]:
     """
     if not 0 < first <= last or count < 1:
         raise InputError("a path goes from a λ above 0 to one that is not smaller, in at least one step.")
-    return np.geomspace(check_lam(first), check_lam(last), count).round(12).tolist()
+    lams = np.geomspace(check_lam(first), check_lam(last), count).tolist()
+    return [float(f"{lam:.12g}") for lam in lams]
 
 
 def solve_path(

@@ -30,7 +30,7 @@ from cflengine.compression.model.result import CompressionResult
 from cflengine.compression.solvers.guided.settings import GuidedSettings
 from cflengine.compression.solvers.guided.solver import GuidedSolver
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
-from cflengine.engine.checks import check_whole
+from cflengine.engine.checks import InputError, check_whole
 from cflengine.engine.progress import NAN, EventForwarder, Listener, Progress
 from cflengine.engine.results import settings_dict
 from cflengine.engine.settings import Limits
@@ -66,6 +66,8 @@ class RelaySettings(Limits):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.tol is None:
+            raise InputError("tol must be a number of at least 0: it is what ends the homotopy's part.")
         check_whole(self, {"random_state": 0})
 
     @property

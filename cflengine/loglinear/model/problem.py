@@ -196,27 +196,33 @@ def forward_backward(
     order = np.argsort(-lengths, kind="stable")
     starts, n_labels = ptr[:-1][order], emission.shape[1]
     at_work = [int(np.count_nonzero(lengths > p)) for p in range(int(lengths.max(initial=0)))]
-    forward = [emission[starts[: at_work[0]]]] if at_work else []
+    at = emission.T  # label first, sentences last: sums over labels then go along rows of sentences
+    forward = [at[:, starts[: at_work[0]]]] if at_work else []
     for p in range(1, len(at_work)):
-        before = forward[-1][: at_work[p], :, None] + transition
-        forward.append(logsumexp(before, axis=1) + emission[starts[: at_work[p]] + p])
+        before = forward[-1][:, None, : at_work[p]] + transition[:, :, None]
+        forward.append(_log_sums(before) + at[:, starts[: at_work[p]] + p])
     log_z = np.zeros(len(lengths))
     marginals, pairs = np.zeros(emission.shape), np.zeros((n_labels, n_labels))
-    backward = np.zeros((0, n_labels))
+    backward = np.zeros((n_labels, 0))
     for p in range(len(at_work) - 1, -1, -1):
-        rows = at_work[p]
-        following = np.zeros((rows, n_labels))
-        if len(backward):
-            onward = backward + emission[starts[: len(backward)] + p + 1]
-            following[: len(backward)] = logsumexp(transition + onward[:, None, :], axis=2)
-        log_z[order[len(backward) : rows]] = logsumexp(forward[p][len(backward) : rows], axis=1)
-        z = log_z[order[:rows], None]
-        if len(backward):
-            joint = forward[p][: len(backward), :, None] + transition + onward[:, None, :] - z[: len(backward), :, None]
-            pairs += np.exp(joint).sum(axis=0)
-        marginals[starts[:rows] + p] = np.exp(forward[p] + following - z)
+        rows, longer = at_work[p], backward.shape[1]
+        onward = backward + at[:, starts[:longer] + p + 1]
+        following = np.zeros((n_labels, rows))
+        following[:, :longer] = _log_sums(transition.T[:, :, None] + onward[:, None, :])
+        log_z[order[longer:rows]] = _log_sums(forward[p][:, longer:].copy())
+        known = forward[p] - log_z[order[:rows]]
+        joint = known[:, None, :longer] + transition[:, :, None] + onward
+        pairs += np.exp(joint, out=joint).sum(axis=2)
+        marginals[starts[:rows] + p] = np.exp(known + following).T
         backward = following
     return log_z, marginals, pairs
+
+
+def _log_sums(values: np.ndarray) -> np.ndarray:
+    """log Σ exp over the first axis of finite numbers, which are overwritten."""
+    most = values.max(axis=0)
+    values -= most
+    return np.asarray(np.log(np.exp(values, out=values).sum(axis=0)) + most)
 
 
 def gathered_chain(data: ChainData, features: ChainFeatures, derivatives: tuple[np.ndarray, np.ndarray]) -> np.ndarray:

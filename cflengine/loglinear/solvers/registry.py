@@ -15,7 +15,7 @@ from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import Listener, Progress, Stopped
 from cflengine.engine.registry import Registry, Solver
 from cflengine.engine.results import settings_dict
-from cflengine.loglinear.model.losses import BinaryModel, ScoreModel
+from cflengine.loglinear.model.losses import BinaryModel, MultinomialModel, ScoreModel
 from cflengine.loglinear.model.objective import Objective, Point
 from cflengine.loglinear.solvers.auto import auto, explain
 from cflengine.loglinear.solvers.clustered import Step, clustered
@@ -156,18 +156,29 @@ def solve(
     return run.result(reason, why, chosen)
 
 
-def frequency_alone(model: BinaryModel, ridge: float, lasso: float, result: LoglinearResult) -> LoglinearResult:
-    """A result of a solve that never began, with the weight of the last feature, of value 1, that fits the frequency of
-    the class best: weights of 0 throughout would make it as likely as not, and win."""
-    v = np.ones(len(model.y)) if model.weight is None else model.weight
-    positive, n = float(v[model.y > 0].sum()), float(v.sum())
-    w, b = np.zeros(model.n_weights), 0.0
-    for _ in range(100):  # Newton's method on a convex function of one number
-        probability = 1.0 / (1.0 + math.exp(-b))
-        step = (n * probability - positive + ridge * b) / (n * probability * (1.0 - probability) + ridge)
-        b -= max(-2.0, min(2.0, step))
-    w[-1] = b
+def frequency_alone(
+    model: BinaryModel | MultinomialModel, ridge: float, lasso: float, result: LoglinearResult
+) -> LoglinearResult:
+    """A result of a solve that never began, with the weights of the last feature, of value 1, that fit the classes'
+    frequencies: weights of 0 throughout would make all classes as likely, and the first, or this one, win."""
+    w = np.zeros(model.n_weights)
+    if isinstance(model, MultinomialModel):  # the ridge, which is small beside the documents, is left aside
+        frequency = np.log(np.bincount(model.label, model.weight, minlength=model.n_classes))
+        w[-model.n_classes :] = frequency - frequency.mean()
+    else:
+        w[-1] = _log_odds(model, ridge)
     found = model.certify(w, ridge, lasso, None)
     gap = relative_gap(found.objective, found.lower_bound)
     proved: dict[str, Any] = {"lower_bound": found.lower_bound, "gap": gap, "alpha": None, "proof_w": None}
     return replace(result, w=w, objective=found.objective, **proved)
+
+
+def _log_odds(model: BinaryModel, ridge: float) -> float:
+    """The weight of a feature of value 1 alone: Newton's method on a convex function of one number."""
+    v = np.ones(len(model.y)) if model.weight is None else model.weight
+    positive, n, b = float(v[model.y > 0].sum()), float(v.sum()), 0.0
+    for _ in range(100):
+        probability = 1.0 / (1.0 + math.exp(-b))
+        step = (n * probability - positive + ridge * b) / (n * probability * (1.0 - probability) + ridge)
+        b -= max(-2.0, min(2.0, step))
+    return b

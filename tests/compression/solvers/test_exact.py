@@ -11,7 +11,13 @@ import pytest
 
 from cflengine.compression.model.certificate import Certificate, binary_solution, certify
 from cflengine.compression.model.linear_program import IntegerProgram, common_step
-from cflengine.compression.solvers.exact import BRANCHING, RELAXATION, ExactSettings, solve_exact
+from cflengine.compression.solvers.exact import (
+    BRANCHING,
+    RELAXATION,
+    ExactSettings,
+    solve_exact,
+    solve_exact_from_guided,
+)
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.progress import TerminationReason
 from naive.corpora import CHARACTERS, SMALL, costs_by_kind, costs_of, index_of, random_words, uneven_costs
@@ -250,6 +256,16 @@ def test_gap_asked_for_ends_it_early():
 
 
 # starts, determinism
+
+
+def test_from_the_guided_solver_it_is_one_solve():
+    index = index_of(HARD)
+    result = solve_exact_from_guided(index, costs_of(index, 2.0))
+    trace = result.trace
+    assert trace["stage"].str.startswith("guided: ").any() and RELAXATION in trace["stage"].tolist()
+    for name in ("iteration", "work", "elapsed_s"):
+        assert trace[name].is_monotonic_increasing, name
+    assert result.n_iterations == trace["iteration"].iloc[-1] and result.n_passes == trace["work"].iloc[-1] > 0
 
 
 def test_start_is_where_it_begins():

@@ -150,6 +150,13 @@ def test_snapshots_are_the_binary_solutions_at_the_end_of_each_zeta(paper):
     assert result.stages[-1].binary_share > result.stages[0].binary_share
 
 
+def test_what_was_cut_short_is_not_said_to_stay_optimal(paper):
+    index, costs, _ = paper
+    for steps in (3, 20):
+        settings = HomotopySettings(relaxation_iterations=steps, last_zeta=0.0, keep_stages=True)
+        assert np.isnan(solve_homotopy(index, costs, settings).stages[0].stays_optimal)
+
+
 def test_weights_are_left_out_where_they_would_be_too_large():
     index = index_of(SMALL["random words"])
     size = index.gram_of.size * 3

@@ -272,6 +272,7 @@ def test_lams_are_evenly_spaced_in_ratio():
     ratios = np.diff(np.log(lams))
     np.testing.assert_allclose(ratios, ratios[0])
     assert path_lams(2.0, 2.0, 1) == [2.0] and path_lams(0.5, 2.0, 3) == [0.5, 1.0, 2.0]
+    assert path_lams(1e-14, 1e-12, 3) == [1e-14, 1e-13, 1e-12]
 
 
 @pytest.mark.parametrize("wrong", [(0.0, 1.0, 3), (2.0, 1.0, 3), (0.1, 1.0, 0), (-1.0, 1.0, 2), (np.nan, 1.0, 2)])

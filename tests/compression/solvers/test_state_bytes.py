@@ -16,10 +16,11 @@ from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers import lifting
 from cflengine.compression.solvers.guided.solver import GuidedSettings, solve_guided
 from cflengine.compression.solvers.homotopy import HomotopySettings, solve_homotopy
-from cflengine.compression.solvers.memory import sharded_bytes, state_bytes
+from cflengine.compression.solvers.memory import _rate, sharded_bytes, state_bytes
 from cflengine.compression.solvers.reweighting import solve_reweighting
 from cflengine.compression.solvers.reweighting_settings import ReweightingSettings
 from cflengine.engine import mapped
+from cflengine.text import Tokenizer, read_input
 from cflengine.text.kgrams import index_kgrams
 from naive.corpora import costs_of
 
@@ -44,6 +45,15 @@ SOLVES = {
         ),
     ),
 }  # fmt: skip
+
+
+def test_k_grams_that_are_not_counted_yet_are_not_too_few():
+    """The sample, small as it is, has nearly as many to a token as corpora a hundred times its size."""
+    table = Tokenizer()(read_input("sample").texts)
+    for max_gram in (1, 2, 3, 5, 8, 12):
+        index = index_kgrams(table.tokens, table.doc_ptr, max_gram)
+        assert index.n_grams / table.n_tokens < 1.3 * _rate(max_gram) < 3.0 * max_gram, max_gram
+    assert _rate(32) > 27
 
 
 @pytest.mark.parametrize("solver", SOLVES)
