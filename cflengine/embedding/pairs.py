@@ -249,7 +249,7 @@ def witness_frame(sums: PairSums, words: Sequence[str], classes: Sequence[Any], 
     frame = pd.DataFrame(
         {
             "word": list(words),
-            "class": np.where(h >= 0, names[0], names[1]),
+            "class": [names[0] if value >= 0 else names[1] for value in h.tolist()],
             "witness": h,
             "contribution": (shares[:, a] - shares[:, b]) * h,
             f"share in {names[0]}": shares[:, a],

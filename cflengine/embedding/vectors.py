@@ -125,6 +125,8 @@ def _from_arrays(words: Any, array: Any, vocabulary: Sequence[str]) -> dict[str,
 def _from_file(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np.ndarray]:
     if path.is_dir():
         raise VectorsError(f"{path.name} is a folder: name the file of vectors in it.")
+    if path.exists() and not path.is_file():
+        raise VectorsError(f"{path} is no file of vectors.")  # a pipe could make us wait for ever
     with open(path, "rb") as file:
         start = file.read(4)
     try:

@@ -233,6 +233,7 @@ def _replace(folder: Path, staging: Path, ours: set[str], say: Callable[[str], N
     names = sorted(path.relative_to(staging).as_posix() for path in staging.rglob("*") if path.is_file())
     _list_files(staging / REPORT, names)
     last = files_of_run(folder)
+    last += sorted(ours.difference(last))
     (staging / _NAMES).write_text(json.dumps({"last": last, "new": names}), encoding="utf-8")  # from now on it begins
     for name in last:
         with suppress(OSError):
@@ -252,7 +253,8 @@ def _brought_in(staging: Path) -> set[str]:
     and those of the last run. Nothing where it was killed before."""
     try:
         listed = json.loads((staging / _NAMES).read_text(encoding="utf-8"))
-        return {*listed["last"], *(name for name in listed["new"] if not os.path.lexists(staging / name))}
+        here = {*listed["last"], *(name for name in listed["new"] if not os.path.lexists(staging / name))}
+        return {name for name in here if _within(name)}
     except (OSError, ValueError, LookupError, TypeError):
         return set()
 

@@ -72,6 +72,11 @@ class ModelComparison:
         """Names of the classes, object."""
         return np.array(self.labels.classes, dtype=object)
 
+    def numbers_of(self, names: np.ndarray) -> np.ndarray:
+        """int64: which class each of these names is, as a model predicts them."""
+        number = {name: k for k, name in enumerate(self.labels.classes)}
+        return np.array([number[str(name)] for name in names.tolist()], dtype=np.int64)
+
     @property
     def part_names(self) -> np.ndarray:
         """object (n,): "train", "dev" or "test" for each document."""

@@ -34,7 +34,7 @@ def logistic_weights(comparison: ModelComparison, model: LogisticClassifier) -> 
 
 def _predicted(comparison: ModelComparison, model: LogisticClassifier) -> np.ndarray:
     """int64 (n,): the class that the model gives each document."""
-    return np.searchsorted(comparison.classes.astype(str), model.predict(comparison.X).astype(str))
+    return comparison.numbers_of(model.predict(comparison.X))
 
 
 def logistic_report(

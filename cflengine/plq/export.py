@@ -64,7 +64,7 @@ def documents_frame(risk: RiskComparison, model: Any, rows: np.ndarray) -> pd.Da
     if risk.values is None:
         scores = model.decision_function(comparison.X)
         of_class = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
-        number = np.searchsorted(comparison.classes.astype(str), predicted.astype(str))
+        number = comparison.numbers_of(predicted)
         return predictions_frame(comparison, rows, number, of_class).rename(columns={"probability": "score"})
     return pd.DataFrame(
         {

@@ -47,6 +47,8 @@ from cflengine.verify.models import (
     named_features,
 )
 
+_FEATURES = ("words", "kgrams", "cfl")  # as commands name them
+
 
 def verify_logistic(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check a run of ``cflengine train-logistic``. Raises FalseResult."""
@@ -163,6 +165,7 @@ def training_matrix(
     arguments, kept = report["arguments"], sparse_of(proof, "X")
     require_same(report["n_features"], kept.shape[1], "the number of features is")
     texts = [corpus.texts[d] for d in train.tolist()]
+    require(arguments["features"] in _FEATURES, f"the report says features {arguments['features']!r}: there are none.")
     if arguments["features"] != "words":
         header, arrays = read_model(path)
         first, *steps, _ = header["steps"]

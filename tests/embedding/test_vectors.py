@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zipfile
 
 import numpy as np
@@ -195,6 +196,13 @@ def test_white_space_in_words_is_shown(tmp_path):
     text = (tmp_path / "v.txt").read_text()
     assert text.count("\n") == 4
     assert word_vectors(tmp_path / "v.txt", ["a b"]).words == ("a b",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(VectorsError, match="is no file of vectors"):
+        word_vectors(tmp_path / "pipe", WORDS)
 
 
 def test_folders_missing_files_and_a_stop(tmp_path):

@@ -96,6 +96,16 @@ def test_what_a_killed_run_left_is_no_file_of_the_users(tmp_path, monkeypatch, o
     assert there(tmp_path) == {"a", "b", "z"} and {path.read_text() for path in tmp_path.iterdir()} == {"3"}
 
 
+def test_what_killed_runs_left_goes_with_the_next_run_whatever_that_writes(tmp_path, monkeypatch):
+    write(tmp_path, a="1", z="1")
+    killed_at(tmp_path, monkeypatch, os, "replace", 2, a="2", b="2", c="2")
+    (tmp_path / f".cflengine-{os.getpid()}.part").rename(tmp_path / ".cflengine-1.part")  # another process's
+    killed_at(tmp_path, monkeypatch, Path, "unlink", 1, d="3")  # and this one while it tidied up
+    with new_files(tmp_path, lambda text: pytest.fail(text)) as staging:
+        (staging / "e").write_text("4")
+    assert there(tmp_path) == {"e"}
+
+
 @pytest.mark.parametrize("n", [None, 1])
 def test_a_file_of_the_users_beside_what_a_killed_run_left_is_kept(tmp_path, monkeypatch, n):
     """It was killed before its files were whole, or after the first had come in."""

@@ -114,6 +114,7 @@ def test_bad_content_is_one_clear_sentence(name):
         ({"format": "xls"}, "'xls' is not a format"),
         ({"encoding": "base64"}, "'base64' is not an encoding"),
         ({"encoding": "klingon"}, "'klingon' is not an encoding"),
+        *(({"encoding": name}, f"'{name}' is not an encoding") for name in ("idna", "punycode", "undefined")),
         ({"max_bytes": 5}, "more than 5 bytes"),
         ({"min_words": 3}, "2 with fewer than 3 words"),
     ],

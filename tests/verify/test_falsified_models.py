@@ -1012,3 +1012,19 @@ def test_a_path_that_was_stopped_is_verified(source, tmp_path, monkeypatch):
     in_report("path", 0, "gap", value=1e-9)(out)
     with pytest.raises(FalseResult, match="gap"):
         verify_run(out)
+
+
+@pytest.mark.parametrize(
+    "learner", [("train-logistic",), ("erm", "--loss", "hinge"), ("sentences",), ("embed", "--network", "none")]
+)
+def test_classes_that_differ_by_a_zero_at_the_end_stay_apart(tmp_path, learner):
+    """numpy's strings would lose it."""
+    rows = [("a b", "y"), ("c d", "y\0"), ("a e", "y"), ("d f", "y\0")] * 6
+    pd.DataFrame(rows, columns=["text", "y"]).to_parquet(tmp_path / "texts.parquet")
+    given = (str(tmp_path / "texts.parquet"), "--label-column=y", f"--out={tmp_path / 'out'}", "--quiet")
+    assert cli.main([*learner, *given]) == 0
+    assert verify_run(tmp_path / "out")
+    table = tmp_path / "out" / "documents.csv"
+    if table.exists() and learner[0] != "embed":
+        frame = pd.read_csv(table)
+        assert (frame["predicted"] == frame["label"]).all() and set(frame["label"]) == {"y", "y\0"}

@@ -124,7 +124,10 @@ def initial_decoding(head: bytes, encoding: str | None = None) -> Decoding:
         io.TextIOWrapper(io.BytesIO(), encoding)
         if codecs.lookup(encoding).name == "utf-8" and head.startswith(codecs.BOM_UTF8):
             encoding = "utf-8-sig"
-    except LookupError:
+        b"a".decode(encoding, "surrogateescape")
+    except UnicodeDecodeError:
+        pass  # one byte is no character of it
+    except (LookupError, UnicodeError):  # idna and the like, which know no damaged places
         raise CorpusError(f"'{encoding}' is not an encoding; use for example utf-8, windows-1252 or utf-16.") from None
     return Decoding(encoding, f"read as {encoding}, as stated", lenient=True)
 
