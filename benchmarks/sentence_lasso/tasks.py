@@ -91,7 +91,7 @@ def comparison_of(texts: list[str], metadata: pd.DataFrame, task: Task, seed: in
     words, and their weights, as :func:`~cflengine.sentence_lasso.prepare` takes them."""
     labels: Labels = read_labels(metadata, "label")
     if task.by_date:
-        split: Split = split_documents(labels, metadata, dev=0.2, test="split=test", seed=seed)
+        split: Split = split_documents(labels, metadata, dev=0.2, test="split=test", random_state=seed)
     else:
-        split = split_documents(labels, metadata, dev=1 / 9, test=0.1, seed=seed)
+        split = split_documents(labels, metadata, dev=1 / 9, test=0.1, random_state=seed)
     return prepare(texts, labels, split, **groups)

@@ -175,7 +175,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(
-        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
+        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, random_state=arguments.seed
     )  # fmt: skip
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)

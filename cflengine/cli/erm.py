@@ -129,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
         risk = RiskComparison.of(
             corpus.texts, corpus.metadata, arguments.label_column, text_pipeline(arguments, clock),
             numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
-            test=arguments.test_split, seed=arguments.seed, sensitive=sensitive,
+            test=arguments.test_split, random_state=arguments.seed, sensitive=sensitive,
         )  # fmt: skip
         with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended

@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     rules = AuthorRules(min_documents=arguments.min_documents, held_out=arguments.held_out)
     tasks = make_tasks(
-        corpus.texts, corpus.metadata, arguments.target, task=arguments.task, seed=arguments.seed,
+        corpus.texts, corpus.metadata, arguments.target, task=arguments.task, random_state=arguments.seed,
         rules=rules, n_threads=arguments.threads, test=arguments.test_split, dev=arguments.dev_split,
         folds=arguments.folds, group=arguments.group, time=arguments.time,
     )  # fmt: skip

@@ -164,7 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
     split = split_documents(
-        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, seed=arguments.seed
+        labels, corpus.metadata, dev=arguments.dev_split, test=arguments.test_split, random_state=arguments.seed
     )
     with locked_folder(out):
         comparison = _comparison(arguments, corpus, labels, split)

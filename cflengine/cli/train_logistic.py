@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
     began = time.perf_counter()
     corpus = read(arguments, clock)
     labels = read_labels(corpus.metadata, arguments.label_column, arguments.classes)
-    split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, seed=arguments.seed)
+    split = split_documents(labels, corpus.metadata, dev=None, test=arguments.test_split, random_state=arguments.seed)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
         comparison = ModelComparison.of(corpus.texts, labels, split, text_pipeline(arguments, clock))

@@ -128,7 +128,7 @@ def power(
     kernel: Kernel,
     settings: PowerSettings | None = None,
     *,
-    seed: int = 0,
+    random_state: int = 0,
     n_threads: int | None = None,
     poll: Poll = lambda: True,
 ) -> pd.DataFrame:
@@ -146,7 +146,7 @@ def power(
         Of the statistic.
     settings : PowerSettings or None, default: None
         Repeats, permutations, words of a document; None for the defaults.
-    seed : int, default: 0
+    random_state : int, default: 0
         Of all that is drawn.
     n_threads : int or None, default: None
         None for all cores.
@@ -170,7 +170,7 @@ def power(
     rows = []
     truth, overlap = laws.population(M, kernel), laws.overlap()
     for n in sizes:
-        rng = np.random.default_rng((seed, n))
+        rng = np.random.default_rng((random_state, n))
         rejected, found = [], []
         for repeat in range(own.n_repeats):
             go_on(poll)

@@ -85,7 +85,7 @@ class AuthorTask:
         "cosine" or "euclidean".
     single : bool, default: False
         Whether one held-out document of each author is asked about, not the average.
-    seed : int, default: 0
+    random_state : int, default: 0
         Of what is drawn.
 
     Raises
@@ -103,17 +103,22 @@ class AuthorTask:
         *,
         distance: str = "cosine",
         single: bool = False,
-        seed: int = 0,
+        random_state: int = 0,
     ) -> None:
         if distance not in DISTANCES:
             raise InputError(f"distance must be {' or '.join(DISTANCES)}, not {distance!r}.")
-        self.rules, self.distance, self.single, self.seed = rules or AuthorRules(), distance, single, seed
+        self.rules, self.distance, self.single, self.random_state = (
+            rules or AuthorRules(),
+            distance,
+            single,
+            random_state,
+        )
         self.listeners: tuple[Listener, ...] = ()
         rules, y = self.rules, target.labels.y
         long = np.array([len(text.split()) >= rules.min_words for text in texts]) & (y >= 0)
         counts = np.bincount(y[long], minlength=len(target.labels.classes))
         authors = np.flatnonzero(counts >= rules.min_documents)
-        rng = np.random.default_rng(seed)
+        rng = np.random.default_rng(random_state)
         if rules.most_authors is not None and len(authors) > rules.most_authors:
             authors = np.sort(rng.choice(authors, rules.most_authors, replace=False))
         if len(authors) < 4:
@@ -185,7 +190,7 @@ class AuthorTask:
         return Outcome(found[~self.dev], (dev,), (int((~self.dev).sum()),), chosen)
 
     def _share(self, share: float) -> np.ndarray:
-        order = np.random.default_rng(self.seed).permutation(self.train)
+        order = np.random.default_rng(self.random_state).permutation(self.train)
         y = self.y[order]
         by_author = np.argsort(y, kind="stable")
         rank = np.arange(len(y)) - np.searchsorted(y[by_author], y[by_author])
@@ -210,7 +215,7 @@ class AuthorTask:
         if self.held.shape[1] < 2:
             raise InputError("a linear SVM needs two held-out documents of each author.")
         require_at_most(coefficient_bytes(min(SVM_AUTHORS, self.target.n_classes), X.shape[1]))
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.random_state)
         n = self.target.n_classes
         drawn = np.sort(rng.choice(n, min(SVM_AUTHORS, n), replace=False))
         inside = np.isin(self.y, drawn)
@@ -226,7 +231,7 @@ class AuthorTask:
 
     def resampling(self) -> Resampling:
         """Of the authors."""
-        return Resampling(len(self.truth), None, self.seed)
+        return Resampling(len(self.truth), None, self.random_state)
 
     def score(self, outcome: Outcome) -> dict[str, Any]:
         """Accuracy with a 95 % interval."""

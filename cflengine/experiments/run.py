@@ -25,7 +25,7 @@ def make_tasks(
     *,
     task: str = "auto",
     rules: AuthorRules | None = None,
-    seed: int = 0,
+    random_state: int = 0,
     n_threads: int | None = None,
     **plan: Any,
 ) -> list[Task]:
@@ -43,7 +43,7 @@ def make_tasks(
         What they are.
     rules : AuthorRules, optional
         Which authors count, and what is held out.
-    seed : int
+    random_state : int
         Of what is drawn.
     n_threads : int, optional
         By default all cores.
@@ -64,13 +64,13 @@ def make_tasks(
     shared = [target for target in targets if target.task != "author"]
     if not shared and any(value is not None for value in plan.values()):
         raise InputError("authors hold documents of their own out: they are split neither by shares, groups nor time.")
-    split = make_plan(metadata, shared, seed=seed, **plan) if shared else None
+    split = make_plan(metadata, shared, random_state=random_state, **plan) if shared else None
     tasks: list[Task] = []
     for target in targets:
         if target.task != "author" and split is not None:
-            tasks.append(DocumentTask(target, split, seed=seed, n_threads=n_threads))
+            tasks.append(DocumentTask(target, split, random_state=random_state, n_threads=n_threads))
             continue
-        authors = AuthorTask(target, texts, rules, seed=seed)
+        authors = AuthorTask(target, texts, rules, random_state=random_state)
         if any(value is not None for value in plan.values()):
             authors.how += "; the split that was asked for is not theirs"
         tasks.append(authors)
@@ -98,7 +98,7 @@ def evaluate(
     settings : EvaluationSettings or None, default: None
         λ, ways to count, weighting, time limit ...; None for the defaults.
     **plan : object
-        Task, rules, test, dev, folds, group, time, seed (see :func:`make_tasks`).
+        Task, rules, test, dev, folds, group, time, random_state (see :func:`make_tasks`).
 
     Returns
     -------

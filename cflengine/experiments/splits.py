@@ -54,7 +54,7 @@ def make_plan(
     folds: int | None = None,
     group: str | None = None,
     time: str | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Plan:
     """The plan for some targets: documents with any of them, stratified by the first class there is.
 
@@ -75,7 +75,7 @@ def make_plan(
         A column; documents of one value stay together.
     time : str, optional
         A column; the test is on the latest documents.
-    seed : int
+    random_state : int
         Of what is drawn.
 
     Returns
@@ -96,7 +96,7 @@ def make_plan(
         raise InputError("a split by a group or by time draws its own parts: leave the test and dev splits out.")
     known = np.logical_or.reduce([target.known for target in targets])
     if group is not None:
-        return _grouped(metadata, group, known, folds, seed)
+        return _grouped(metadata, group, known, folds, random_state)
     if time is not None:
         return _by_time(metadata, time, known)
     labels = _strata(next((target.labels for target in targets if target.task == "class"), None), known)
@@ -107,12 +107,12 @@ def make_plan(
     dev = DEV_SHARE if dev is None else dev
     few = int(known.sum()) < FEW_DOCUMENTS and test is None
     if folds is not None or few:
-        return _folds(labels, known, FOLDS if folds is None else folds, dev, metadata, seed)
+        return _folds(labels, known, FOLDS if folds is None else folds, dev, metadata, random_state)
     by_column = isinstance(test, str) and "=" in test
     if by_column:  # their own split need not hold every class
         labels = Labels("", ("",), np.where(known, 0, -1))
     test = TEST_SHARE if test is None else test
-    split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+    split = split_documents(labels, metadata, dev=dev, test=test, random_state=random_state)
     return Plan((split,), f"judged on {f'the documents with {test}' if by_column else _share(test)}")
 
 
@@ -138,7 +138,9 @@ def _own(metadata: pd.DataFrame, known: np.ndarray, names: Sequence[str]) -> str
     return next((f"split={there[name]}" for name in names if name in there), None)
 
 
-def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, metadata: pd.DataFrame, seed: int) -> Plan:
+def _folds(
+    labels: Labels, known: np.ndarray, folds: int, dev: str | float, metadata: pd.DataFrame, random_state: int
+) -> Plan:
     from sklearn.model_selection import KFold, StratifiedKFold
 
     documents = np.flatnonzero(known)
@@ -148,11 +150,11 @@ def _folds(labels: Labels, known: np.ndarray, folds: int, dev: str | float, meta
     stratified = len(labels.classes) > 1 and counts[counts > 0].min() >= folds
     kind = StratifiedKFold if stratified else KFold
     splits = []
-    for rest, test in kind(folds, shuffle=True, random_state=seed).split(documents, y):
+    for rest, test in kind(folds, shuffle=True, random_state=random_state).split(documents, y):
         inside = np.full(len(known), -1, dtype=np.int64)
         classes = labels.classes if stratified and _every_class_may_be_in(dev, y[rest]) else ("",)
         inside[documents[rest]] = y[rest] if len(classes) > 1 else 0
-        parts = split_documents(Labels("", classes, inside), metadata, dev=dev, seed=seed)
+        parts = split_documents(Labels("", classes, inside), metadata, dev=dev, random_state=random_state)
         splits.append(Split(parts.train, parts.dev, documents[test]))
     return Plan(tuple(splits), f"every document judged once, in {folds} folds")
 
@@ -175,7 +177,7 @@ def _check_folds(folds: int, n: int, what: str) -> None:
         raise InputError(f"{n:,} {what} are too few for {folds} folds: at least {least} are needed.")
 
 
-def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int | None, seed: int) -> Plan:
+def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int | None, random_state: int) -> Plan:
     from sklearn.model_selection import GroupKFold, GroupShuffleSplit
 
     if column not in metadata.columns:
@@ -196,16 +198,19 @@ def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int 
         )
     if folds is not None:
         _check_folds(folds, n_groups, "groups")
-        tests = [test for _, test in GroupKFold(folds, shuffle=True, random_state=seed).split(documents, groups=groups)]
+        tests = [
+            test
+            for _, test in GroupKFold(folds, shuffle=True, random_state=random_state).split(documents, groups=groups)
+        ]
     else:
-        shuffle = GroupShuffleSplit(_DRAWS, test_size=TEST_SHARE, random_state=seed)
+        shuffle = GroupShuffleSplit(_DRAWS, test_size=TEST_SHARE, random_state=random_state)
         tests = [_nearest_share(TEST_SHARE, (test for _, test in shuffle.split(documents, groups=groups)), len(groups))]
     splits = []
     for test in tests:
         rest = np.setdiff1d(np.arange(len(documents)), test)
         if len(np.unique(groups[rest])) < 2:
             raise InputError(f"column {column!r} leaves one group to learn from and to choose by: take another.")
-        inner = GroupShuffleSplit(_DRAWS, test_size=DEV_SHARE, random_state=seed)
+        inner = GroupShuffleSplit(_DRAWS, test_size=DEV_SHARE, random_state=random_state)
         dev = _nearest_share(DEV_SHARE, (dev for _, dev in inner.split(rest, groups=groups[rest])), len(rest))
         train = np.setdiff1d(np.arange(len(rest)), dev)
         splits.append(Split(documents[rest[train]], documents[rest[dev]], documents[test]))
@@ -285,11 +290,11 @@ def _moments(words: pd.Series, column: str) -> pd.Series:
     return pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
 
 
-def share_of(train: np.ndarray, share: float, seed: int, target: Target) -> np.ndarray:
+def share_of(train: np.ndarray, share: float, random_state: int, target: Target) -> np.ndarray:
     """The first documents of a seeded order, with at least one of every class."""
     if share >= 1.0:
         return train
-    order = np.random.default_rng(seed).permutation(train)
+    order = np.random.default_rng(random_state).permutation(train)
     size = max(round(share * len(train)), 2)
     if target.values is not None:
         return np.sort(order[:size])

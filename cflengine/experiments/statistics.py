@@ -26,7 +26,7 @@ class Resampling:
 
     n: int
     groups: np.ndarray | None = field(repr=False, default=None)
-    seed: int = 0
+    random_state: int = 0
     draws: int = DRAWS
 
     @property
@@ -36,7 +36,7 @@ class Resampling:
 
     def weights(self) -> Iterator[np.ndarray]:
         """float64 (some draws, n): how often each unit was drawn."""
-        rng = np.random.default_rng(self.seed)
+        rng = np.random.default_rng(self.random_state)
         member = _members(self.n, self.groups)
         size = int(member.max()) + 1
         step = max(1, _CHUNK_ENTRIES // max(self.n, 1))

@@ -151,7 +151,7 @@ class DocumentTask:
         The column.
     plan : Plan
         The splits.
-    seed : int, default: 0
+    random_state : int, default: 0
         Of what is drawn.
     n_threads : int or None, default: None
         None for all cores.
@@ -162,10 +162,10 @@ class DocumentTask:
         target: Target,
         plan: Plan,
         *,
-        seed: int = 0,
+        random_state: int = 0,
         n_threads: int | None = None,
     ) -> None:
-        self.target, self.seed, self.n_threads = target, seed, n_threads
+        self.target, self.random_state, self.n_threads = target, random_state, n_threads
         self.listeners: tuple[Listener, ...] = ()  # of everything that is fitted
         self.how = plan.how
         known = target.known
@@ -207,7 +207,7 @@ class DocumentTask:
         to be searched again."""
         found = []
         for k, split in enumerate(self.splits):
-            own = Split(share_of(split.train, share, self.seed, self.target), split.dev, split.test)
+            own = Split(share_of(split.train, share, self.random_state, self.target), split.dev, split.test)
             found.append(self._fit(matrix_of(X, k), own, chosen[k] if chosen else None))
         return Outcome.joined(found)
 
@@ -239,7 +239,7 @@ class DocumentTask:
 
     def resampling(self) -> Resampling:
         """Of the documents, or their groups."""
-        return Resampling(len(self.documents), self.groups, self.seed)
+        return Resampling(len(self.documents), self.groups, self.random_state)
 
     def score(self, outcome: Outcome) -> dict[str, Any]:
         """The measures, each with a 95 % interval; of macro-F1 there is none where all are right, or none is."""

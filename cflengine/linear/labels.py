@@ -255,7 +255,7 @@ def split_documents(
     *,
     dev: str | float | None = 0.2,
     test: str | float | None = None,
-    seed: int = 0,
+    random_state: int = 0,
 ) -> Split:
     """Documents for training, for choosing a model, for judging it.
 
@@ -270,7 +270,7 @@ def split_documents(
         the documents with that value.
     test : str, float or None
         For judging, likewise.
-    seed : int
+    random_state : int
         Of the shares that are drawn.
 
     Returns
@@ -283,7 +283,7 @@ def split_documents(
     InputError
         If a part that was asked for would be empty, or if a class would have no training document.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(random_state)
     rest = labels.y >= 0
     parts = {}
     for name, spec in (("test", test), ("dev", dev)):

@@ -63,6 +63,8 @@ class ChainCRF(SavedModel, BaseEstimator):
         Of the solver's iterations, where ``settings`` are None.
     time_limit : float or None, default: None
         Seconds, or None.
+    random_state : int, default: 0
+        Of whatever the solver draws, where ``settings`` are None.
     n_threads : int or None, default: None
         None for all cores.
     listeners : Sequence[Listener], default: ()
@@ -97,6 +99,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         settings: Settings | None = None,
         max_iter: int = 10_000,
         time_limit: float | None = None,
+        random_state: int = 0,
         n_threads: int | None = None,
         listeners: Sequence[Listener] = (),
     ) -> None:
@@ -110,6 +113,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         self.settings = settings
         self.max_iter = max_iter
         self.time_limit = time_limit
+        self.random_state = random_state
         self.n_threads = n_threads
         self.listeners = listeners
 
@@ -330,8 +334,10 @@ class ChainCRF(SavedModel, BaseEstimator):
             raise InputError("c1 and c2 are both 0: sentences that can be separated would have no best weights.")
         if self.c2 == 0 and self.solver != "lbfgs":
             raise InputError(f"solver {self.solver!r} needs c2 above 0.")
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter, "time_limit": self.time_limit}
-        return SOLVERS.find(self.solver).check(self.settings, **(limits if self.settings is None else {}))
+        solver = SOLVERS.find(self.solver)
+        names = ("tol", "max_iter", "time_limit", "random_state")
+        own: dict[str, Any] = {name: getattr(self, name) for name in names if hasattr(solver.settings, name)}
+        return solver.check(self.settings, **own)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the solve's events and duals, which are more than the weights."""

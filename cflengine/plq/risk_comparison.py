@@ -50,7 +50,7 @@ class RiskComparison:
         classes: Sequence[str] | None = None,
         dev: str | float | None = None,
         test: str | float | None = None,
-        seed: int = 0,
+        random_state: int = 0,
         sensitive: str | None = None,
     ) -> RiskComparison:
         """Split the documents that have a target, and learn features from those for training.
@@ -61,7 +61,7 @@ class RiskComparison:
         """
         found = read_numbers(metadata, column) if numbers else None
         labels = read_labels(metadata, column, classes) if found is None else found.stratum
-        split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+        split = split_documents(labels, metadata, dev=dev, test=test, random_state=random_state)
         comparison = ModelComparison.of(texts, labels, split, features)
         values = None if found is None else found.y[comparison.documents]
         g = None

@@ -145,7 +145,7 @@ def labelled(report: dict[str, Any], corpus: Any, dev: Any) -> tuple[Any, Any]:
     require(list(labels.classes) == report.get("classes"), "the input's classes are not those of the report.")
     require_same(report["n_unlabelled"], labels.n_unlabelled, "documents without one of the classes are")
     split = split_documents(
-        labels, corpus.metadata, dev=dev, test=arguments["test_split"], seed=arguments["seed"]
+        labels, corpus.metadata, dev=dev, test=arguments["test_split"], random_state=arguments["seed"]
     )  # fmt: skip
     require_parts(report, split)
     return labels, split

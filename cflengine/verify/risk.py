@@ -130,7 +130,7 @@ def _read_target(report: dict[str, Any], corpus: Any, loss: Loss) -> tuple[Any, 
     numbers = read_numbers(corpus.metadata, arguments["label_column"])
     split = split_documents(
         numbers.stratum, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"],
-        seed=arguments["seed"],
+        random_state=arguments["seed"],
     )  # fmt: skip
     require(report["classes"] == [""], f"the report has classes, {report['classes']!r}, of numbers.")
     require_same(report["n_unlabelled"], numbers.stratum.n_unlabelled, "documents without a number are")

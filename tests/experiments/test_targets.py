@@ -266,7 +266,7 @@ def test_what_a_split_leaves_out_is_said():
 def test_groups_of_very_different_sizes_are_drawn_near_the_shares():
     frame = numbers(group=lambda n: ["a"] * 60 + ["b"] * 100 + ["c"] * 139 + ["d"])
     for seed in range(5):
-        (split,) = make_plan(frame, [read_target(frame, "score")], group="group", seed=seed).splits
+        (split,) = make_plan(frame, [read_target(frame, "score")], group="group", random_state=seed).splits
         assert 30 <= len(split.test) <= 160 and len(split.train) >= 60
 
 

@@ -76,7 +76,7 @@ def test_every_labelled_document_is_in_one_part(seed, dev, test):
     y = np.concatenate([np.repeat([0, 1], 10), rng.integers(-1, 2, 30)])
     part = np.where(np.arange(50) % 4 == 3, "t", "r")
     labels, metadata = Labels("c", ("a", "b"), y), pd.DataFrame({"part": part})
-    split = split_documents(labels, metadata, dev=dev, test=test, seed=seed)
+    split = split_documents(labels, metadata, dev=dev, test=test, random_state=seed)
     together = np.sort(np.concatenate([split.train, split.dev, split.test]))
     assert np.array_equal(together, np.flatnonzero(y >= 0))
     assert all(np.array_equal(part, np.sort(part)) for part in (split.train, split.dev, split.test))
@@ -89,7 +89,7 @@ def test_every_labelled_document_is_in_one_part(seed, dev, test):
 
 def test_the_same_seed_gives_the_same_split():
     labels = Labels("c", ("a", "b"), np.arange(40) % 2)
-    first, again, other = (split_documents(labels, pd.DataFrame(), seed=seed) for seed in (1, 1, 2))
+    first, again, other = (split_documents(labels, pd.DataFrame(), random_state=seed) for seed in (1, 1, 2))
     assert np.array_equal(first.dev, again.dev) and not np.array_equal(first.dev, other.dev)
 
 

@@ -29,7 +29,7 @@ def studied(n_classes: int):
         labels.append("abc"[k])
     frame = pd.DataFrame({"mood": labels})
     found = read_labels(frame, "mood", None)
-    comparison = prepare(texts, found, split_documents(found, frame, dev=0.3, test=0.3, seed=0))
+    comparison = prepare(texts, found, split_documents(found, frame, dev=0.3, test=0.3, random_state=0))
     y = comparison.y[comparison.train]
     results = fit_classes(
         comparison.data, y, n_classes, Penalty("sentence", lam_sen=0.05, lam_las=0.05), MajoriseSettings()

@@ -176,7 +176,7 @@ def bursts(counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, le
 
 
 def permuted_weight(
-    counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, trials: int = 19, seed: int = 0
+    counts: sparse.csr_matrix, sizes: np.ndarray, periods: Periods, *, trials: int = 19, random_state: int = 0
 ) -> float:
     """The largest weight of any phrase's burst after the documents' periods are exchanged at random.
 
@@ -190,7 +190,7 @@ def permuted_weight(
         That of each document.
     trials : int
         How often; with 19, a heavier burst is reached at random in one corpus of twenty.
-    seed : int
+    random_state : int
         Of the exchanges.
 
     Returns
@@ -199,7 +199,7 @@ def permuted_weight(
         0 where nothing bursts.
     """
     used = np.flatnonzero(periods.number >= 0)
-    rng, most = np.random.default_rng(seed), 0.0
+    rng, most = np.random.default_rng(random_state), 0.0
     for _ in range(trials):
         number = periods.number.copy()
         number[used] = rng.permutation(periods.number[used])

@@ -127,7 +127,7 @@ class ComparisonRun:
         ValueError."""
         wanted = self.wanted
         labels = read_labels(metadata, wanted.column, wanted.classes)
-        split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, seed=wanted.seed)
+        split = split_documents(labels, metadata, dev=wanted.dev, test=wanted.test, random_state=wanted.seed)
         comparison = prepare(
             texts, labels, split, token_pattern=wanted.tokens.words, lowercase=wanted.tokens.lowercase,
             groups=wanted.groups, group_weights=wanted.group_weights,
