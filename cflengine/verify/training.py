@@ -48,7 +48,8 @@ def check_training(
     same = kept in (words, [word.replace("\n", "␊") for word in words]) and np.array_equal(M, arrays["vectors"])
     require(same, f"vectors.npz has other vectors than {MODEL}.")
     split = split_documents(
-        labels, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"], random_state=arguments["seed"]
+        labels, corpus.metadata, dev=arguments["dev_split"], test=arguments["test_split"],
+        random_state=arguments["seed"],
     )  # fmt: skip
     documents, part = parts_of(split)
     about = about_run(report) | {"n_documents": int((part == "train").sum())}
