@@ -179,7 +179,7 @@ def run(arguments: argparse.Namespace) -> int:
     )  # fmt: skip
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
+        with TerminalProgress(sys.stderr, show=show, ends=clock.solving_ends) as progress:
             documents = np.flatnonzero(labels.y >= 0)
             found = _statistic(arguments, corpus, labels, documents, clock, progress)
             model, failure = None, None

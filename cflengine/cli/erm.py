@@ -131,7 +131,7 @@ def run(arguments: argparse.Namespace) -> int:
             numbers=loss.of == "residual", classes=arguments.classes, dev=arguments.dev_split,
             test=arguments.test_split, random_state=arguments.seed, sensitive=sensitive,
         )  # fmt: skip
-        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress, warnings.catch_warnings():
+        with TerminalProgress(sys.stderr, show=show, ends=clock.solving_ends) as progress, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the summary says why it ended
             settings = DescentSettings(
                 tol=arguments.gap, max_iter=1_000_000, time_limit=clock.left, check_every=arguments.check_every

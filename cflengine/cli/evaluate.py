@@ -157,7 +157,7 @@ def run(arguments: argparse.Namespace) -> int:
             warm_learners()
 
         show = load_engine(warm, quiet=arguments.quiet)
-        with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends) as progress:
+        with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.solving_ends) as progress:
             line = _Line(show)
             evaluation = Evaluation(
                 corpus.texts, tasks, settings, budget=Budget(None, progress.poll), on_row=line.row, on_stage=line.stage,

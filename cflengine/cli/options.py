@@ -221,7 +221,7 @@ def add_limits(solver: Any) -> None:
         "--time-limit",
         type=number(float, 0.001),
         metavar="S",
-        help="seconds for reading and solving; the best solution so far is kept, and written however long that takes",
+        help="seconds for the command: time to prove and write is kept; the best solution so far is written in any case",
     )
     solver.add_argument("--threads", type=number(int, 1), metavar="N", help="default: all cores")
 
@@ -332,15 +332,26 @@ def run_facts(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 class Clock:
-    """The time of one command: reading, learning and all."""
+    """The time of one command: reading, solving, proving and writing."""
 
     def __init__(self, limit: float | None) -> None:
-        self.ends = None if limit is None else time.monotonic() + limit
+        self.began = time.monotonic()
+        self.ends = None if limit is None else self.began + limit
+
+    @property
+    def solving_ends(self) -> float | None:
+        """When a solver that begins now has to end: proving and writing take about as long as all that came before it,
+        and get at most half of what is left. None without a limit."""
+        if self.ends is None:
+            return None
+        now = time.monotonic()
+        return self.ends - min(now - self.began, max(self.ends - now, 0.0) / 2.0)
 
     @property
     def left(self) -> float | None:
-        """Seconds that are left, never none at all; None without a limit."""
-        return None if self.ends is None else max(self.ends - time.monotonic(), 1e-3)
+        """Seconds that a solver which begins now has, never none at all; None without a limit."""
+        ends = self.solving_ends
+        return None if ends is None else max(ends - time.monotonic(), 1e-3)
 
 
 @contextmanager

@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     with locked_folder(out):
         show = load_engine(lambda: warm_up("guided"), quiet=arguments.quiet)
-        progress = TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.ends)
+        progress = TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.solving_ends)
         with progress, corpus.columns_aside():
             path = gram_features(
                 arguments,

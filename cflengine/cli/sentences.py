@@ -220,7 +220,7 @@ def _find_best(arguments: argparse.Namespace, comparison: Any, clock: Clock) -> 
 
     show = load_engine(lambda: warm_up("majorise", arguments.solver), quiet=arguments.quiet)
     models: list[Any] = []
-    with SearchProgress(sys.stderr, show=show, ends=clock.ends) as progress:
+    with SearchProgress(sys.stderr, show=show, ends=clock.solving_ends) as progress:
         for kind in arguments.models:
             if models and progress.over:
                 break

@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     with locked_folder(out):
         show = load_engine(warm_up, quiet=arguments.quiet)
-        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
+        with TerminalProgress(sys.stderr, show=show, ends=clock.solving_ends) as progress:
             model.set_params(time_limit=clock.left, listeners=(progress,))
             model.fit(counted(corpus.texts, progress))
         with results(out) as folder:

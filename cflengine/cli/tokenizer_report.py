@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
     corpus = read(arguments, clock)
     with locked_folder(out) if out else nullcontext():
         show = load_engine(warm_up, quiet=arguments.quiet)
-        with TerminalProgress(sys.stderr, show=show, ends=clock.ends) as progress:
+        with TerminalProgress(sys.stderr, show=show, ends=clock.solving_ends) as progress:
             settings = VocabularySettings(tol=arguments.gap, time_limit=clock.left)
             report = tokenizer_report(
                 tokenizer, counted(corpus.texts, progress), settings, longest=arguments.longest, listeners=(progress,),

@@ -23,7 +23,7 @@ from scipy.io import mmread
 
 from cflengine import CompressiveFeatures, Corpus, __version__, cli
 from cflengine.cli import compress as compress_command
-from cflengine.cli import reports
+from cflengine.cli import options, reports
 from cflengine.compression.export import write_run
 from cflengine.engine.files import restore_cell
 from cflengine.linear.feature_files import matrix_market
@@ -441,3 +441,17 @@ def test_version_and_module():
         [sys.executable, "-m", "cflengine", "--version"], capture_output=True, text=True, check=True, cwd=ROOT
     )
     assert end.stdout == f"cflengine {__version__}\n" and end.stderr == ""
+
+
+def test_a_time_limit_leaves_time_for_what_comes_after_the_solver(monkeypatch):
+    """As long as what came before it took, and at most half of what is left."""
+    now = [100.0]
+    monkeypatch.setattr(options.time, "monotonic", lambda: now[0])
+    clock = options.Clock(10.0)
+    found = []
+    for seconds in (0.0, 1.0, 2.0, 5.0, 9.0, 12.0):
+        now[0] = 100.0 + seconds
+        found.append(clock.left)
+    assert found == pytest.approx([10.0, 8.0, 6.0, 2.5, 0.5, 1e-3])
+    assert clock.ends == 110.0 and clock.solving_ends == 110.0
+    assert options.Clock(None).left is None and options.Clock(None).solving_ends is None
