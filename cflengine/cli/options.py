@@ -221,7 +221,7 @@ def add_limits(solver: Any) -> None:
         "--time-limit",
         type=number(float, 0.001),
         metavar="S",
-        help="seconds for the command: time to prove and write is kept; the best solution so far is written in any case",
+        help="seconds for the command: time to prove and write is kept; the best solution is written in any case",
     )
     solver.add_argument("--threads", type=number(int, 1), metavar="N", help="default: all cores")
 
