@@ -32,7 +32,10 @@ from numbers import Integral
 from typing import Any
 
 import numba
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 from cflengine.engine.checks import InputError
 from cflengine.engine.thread_pool import ThreadPool
@@ -40,6 +43,38 @@ from cflengine.engine.thread_pool import ThreadPool
 kernel = njit(cache=True, nogil=True, error_model="numpy")
 loose_kernel = njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
 _pool = ThreadPool()
+
+
+if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+
+    def prefetch(array: Any, index: Any) -> None:
+        """See below."""
+
+else:
+
+    @intrinsic
+    def prefetch(context, array, index):
+        """Within a kernel: ask for an entry of an array, which is wanted soon, without waiting for it.
+
+        index: a whole number, or a tuple of as many as the array has dimensions, none of them negative.
+        """
+
+        def generate(context, builder, signature, arguments):
+            kind, at = signature.args
+            own = context.make_array(kind)(context, builder, arguments[0])
+            parts = cgutils.unpack_tuple(builder, arguments[1]) if isinstance(at, types.BaseTuple) else [arguments[1]]
+            kinds = list(at) if isinstance(at, types.BaseTuple) else [at]
+            places = [context.cast(builder, *one, types.intp) for one in zip(parts, kinds, strict=True)]
+            place = cgutils.get_item_pointer(context, builder, kind, own, places, wraparound=False)
+            word, byte = ir.IntType(32), ir.IntType(8).as_pointer()
+            ask = builder.module.declare_intrinsic(
+                "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+            )
+            # to read, to be kept in all caches, data
+            builder.call(ask, [builder.bitcast(place, byte), word(0), word(3), word(1)])
+            return context.get_dummy_value()
+
+        return types.void(array, index), generate
 
 
 class _Setting(threading.local):

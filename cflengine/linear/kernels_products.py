@@ -71,6 +71,21 @@ def squared_norms(indptr, indices, values, parts, rows, columns, chunk):
             rows[i] = total
 
 
+@parallel_kernel()
+def squared_norms_dense(X, parts, rows, columns, chunk):
+    """The same of a dense matrix."""
+    for part in range(chunk[0], chunk[1]):
+        own = columns[part]
+        own[:] = 0.0
+        for i in range(parts[part], parts[part + 1]):
+            total = 0.0
+            for j in range(X.shape[1]):
+                square = X[i, j] * X[i, j]
+                total += square
+                own[j] += square
+            rows[i] = total
+
+
 @parallel_kernel(least=1000)
 def product_of_ones(indptr, indices, x, out, chunk):
     """As :func:`product` where every value is 1: a third of the bytes."""

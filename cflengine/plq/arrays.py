@@ -12,6 +12,8 @@ from cflengine.plq.problem import CompositeLoss, PLQProblem
 
 _PARTS = 2  # of the rows, whose sums are made side by side: so many whatever the threads, for the same bytes
 
+_WORTH_TWO = 1_000_000  # numbers of which two threads are sooner done
+
 
 def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Rows:
     """A matrix as kernels take it; values are not copied if it is float64, and in C order or CSR.
@@ -26,10 +28,13 @@ def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Row
 
 
 def sizes_of(X: np.ndarray | sparse.csr_matrix) -> Sizes:
-    """:meth:`Sizes.of`, of a sparse matrix in a third of its time."""
-    if isinstance(X, np.ndarray):
-        return Sizes.of(X)
+    """:meth:`Sizes.of` in a third of its time."""
     rows, columns = np.empty(X.shape[0]), np.empty((_PARTS, X.shape[1]))
+    if isinstance(X, np.ndarray):
+        parts = _PARTS if X.size > _WORTH_TWO else 1
+        ends = np.linspace(0, len(X), parts + 1).astype(np.int64)
+        products.squared_norms_dense(np.ascontiguousarray(X), ends, rows, columns, (0, parts))
+        return Sizes(rows, np.full(len(X), float(X.shape[1])), columns[:parts].sum(axis=0))
     products.squared_norms(X.indptr, X.indices, X.data, _parts_of(X.indptr), rows, columns, (0, _PARTS))
     return Sizes(rows, np.diff(X.indptr).astype(np.float64), columns.sum(axis=0))
 

@@ -112,7 +112,7 @@ def lower_bound(
     size = float(np.sqrt((a * a).sum()))
     off = EPSILON * (len(a) + n_parts + 3.0 + scaling) * np.sqrt(sizes.columns) * size * 1.01
     if len(constraints):
-        off += EPSILON * (len(xi) + 2.0) * np.asarray(constraints.absolute.T @ np.abs(xi)).ravel() * 1.01
+        off += EPSILON * (len(xi) + 2.0) * constraints.magnitude(xi) * 1.01
     soft = np.maximum(np.abs(q) + off - problem.nu, 0.0) / problem.mu
     linear = [(lam * loss.V).ravel(), (gam * loss.T).ravel(), -0.5 * (gam * gam).ravel(), -xi * constraints.b]
     value = sum(float(part.sum()) for part in linear) - 0.5 * problem.mu * float(soft @ soft) + loss.constant

@@ -38,10 +38,11 @@ from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
-_BLOCK = 16  # neighbours that are visited together ..
-_FIRST_PROOF, _SECOND_PROOF = 5, 10  # passes before them; the second tells how fast the gap falls
+_BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together at most: memory likes more, convergence fewer ..
+_BLOCKS = 64  # .. and so many blocks at least
+_EARLIER, _FIRST_PROOF = 5, 10  # passes; by the estimates after both the first proof tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
-_IN_CACHE = 1 << 17  # .. where the active rows have more entries than this
+_IN_CACHE = 1 << 17  # entries of the active rows
 _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a proof
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _SCREENED = 0.25  # of the gap of the last screening: then it is worth another
@@ -81,10 +82,9 @@ class Descent(Run):
         self.problem, loss = problem, problem.loss
         n = problem.shape[0]
         self.sizes = sizes or sizes_of(problem.X)
-        A = problem.constraints.A
         self.rows = rows_of(problem.X, self.sizes.rows)
         self.products = Products(problem, self.rows)
-        self.A = rows_of(A, np.asarray(A.multiply(A).sum(axis=1)).ravel())
+        self.A = rows_of(problem.constraints.A, problem.constraints.norms)
         self.project = Projection(problem.constraints, self.A, np.sqrt(self.sizes.columns))
         self.losses = losses_of(loss)
         self.duals = np.zeros((n, loss.U.shape[1] + loss.S.shape[1]))
@@ -132,6 +132,7 @@ class Descent(Run):
         settings = self.settings
         since, going = 0, not self.warm or self.prove()
         following = min(_FIRST_PROOF, settings.check_every)
+        earlier: tuple[float, float] | None = None  # an estimate, and the passes before it
         while going and not (self.done or self.at_rest):
             if self.iteration >= settings.max_iter:
                 self.limited = True
@@ -140,13 +141,16 @@ class Descent(Run):
             since += 1
             if going and self.settings.extrapolation and self._few_are_left():
                 self._extrapolate()
+            if earlier is None and self.iteration >= _EARLIER:
+                earlier = self.work, float(self.state[1])
             if going and (self.iteration >= following or self.at_rest or self._promising()):
+                first = not self.proofs
                 going, since = self.prove(), 0
+                if first and earlier is not None and self.size > 0:
+                    self.proofs.insert(0, (earlier[0], earlier[1] * self.trust / self.size))
                 if going and not self.done and self._crawls():
                     going = self.take_newton_steps()
                 following = self.iteration + settings.check_every * int(np.clip(self.iteration // 30, 1, 10))
-                if self.iteration < _SECOND_PROOF:
-                    following = min(following, _SECOND_PROOF)
         if since or self.best is None:
             self.prove()
         return self.result()
@@ -195,7 +199,9 @@ class Descent(Run):
         problem, constraints = self.problem, self.problem.constraints
         self.state[:] = 0.0
         n = len(self.order)
-        size = _BLOCK if n * self.entries > _IN_CACHE else 1
+        in_cache = n * self.entries <= _IN_CACHE
+        most = _BLOCK if in_cache or self.products.sparse else _DENSE_BLOCK
+        size = min(most, max(1, n // _BLOCKS))
         most = min(_CALL_PASSES, self.settings.check_every, self.settings.max_iter - self.iteration)
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints):
@@ -216,7 +222,7 @@ class Descent(Run):
                 return False
         self.work += repeats * n / max(len(self.idle), 1)
         if math.isfinite(self.margin):
-            self.order = self.order[self.idle[self.order] == 0]
+            self.order = self.order[: kernels.drop_idle(self.order, self.idle)]
         if len(constraints):
             self.state[2] += kernels.visit_constraints(
                 self.A, constraints.b, constraints.equal, self.xi, self.beta, self.q, (problem.mu, problem.nu),
@@ -261,8 +267,16 @@ class Descent(Run):
         """Whether the estimate, corrected by how far the last one was off, is small enough for a proof."""
         if self.settings.tol is None:
             return False
-        known = self.size if math.isfinite(self.best_objective) else _EARLY * self.scale
-        return float(self.state[1]) * self.trust <= _PROMISING * self.settings.tol * known
+        wanted, estimate = _PROMISING * self.settings.tol, float(self.state[1]) * self.trust
+        if math.isfinite(self.best_objective):
+            return estimate <= wanted * self.size
+        return estimate <= wanted * self.scale and estimate <= wanted * max(self._dual(), _EARLY * self.scale)
+
+    def _dual(self) -> float:
+        """The dual's value where the descent stands, by the β that it carries: the optimum's size, as an estimate."""
+        loss, mu = self.problem.loss, self.problem.mu
+        linear = float((self.relu_duals * loss.V).sum() + (self.rehu_duals * (loss.T - 0.5 * self.rehu_duals)).sum())
+        return linear - float(self.xi @ self.problem.constraints.b) - 0.5 * mu * float(self.beta @ self.beta)
 
     def _crawls(self) -> bool:
         """Whether Newton's method would reach the gap asked for sooner, or nothing else moves the duals any more."""

@@ -4,10 +4,12 @@ An observation is visited once a pass: its score z is one product with β, its d
 (each update moves z by a known multiple of ‖x‖², so nothing but scalars is touched), and β once, by what they moved in
 all. So a pass costs at most two products with each row, however many parts a loss has.
 
-Observations are visited in blocks of neighbours, drawn at random: memory likes that better than one by one. Those that
-are done are set aside (shrinking, as in LIBLINEAR): all of their duals at bounds, and z further from the kinks than the
-largest violation of the last pass. ``state[1]`` sums, over the visits of a pass, what an observation
-adds to the duality gap: an estimate that says when it is worth proving one.
+Observations are visited in blocks of neighbours, drawn at random: memory likes that better than one by one. While one
+is visited the one at its place in the next block is asked for, so that nothing waits for memory; what asks stands in
+:func:`visit` itself, since a call with five arrays costs more than it saves. Those that are done are set aside
+(shrinking, as in LIBLINEAR): all of their duals at bounds, and z further from the kinks than the largest violation of
+the last pass. ``state[1]`` sums, over the visits of a pass, what an observation adds to the duality gap: an estimate
+that says when it is worth proving one.
 
 What belongs to an observation stands together: parts float64 (n, 2L + 3H), a row its u, v, s, t and τ in that order;
 duals float64 (n, L + H), a row its λ and γ. What is passed as a tuple is taken apart once, outside all loops: an array
@@ -25,8 +27,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cflengine.engine.jit import kernel
+from cflengine.engine.jit import kernel, prefetch
 from cflengine.linear.kernels_products import add_row, dot_sparse
+
+_AHEAD = 64  # entries of a row that are asked for before it is visited; a processor goes on by itself
 
 
 class Rows(NamedTuple):
@@ -133,6 +137,17 @@ def examine(parts, n_relu, i, z, duals):
         outside = max(-y, y - tau) if dual == 0.0 or dual == tau else 0.0
         distance = min(distance, outside / s)
     return violation, distance, gap
+
+
+@kernel
+def drop_idle(order, idle):
+    """Move the observations that are not idle to the front of ``order``, as they come; how many there are."""
+    count = 0
+    for p in range(order.shape[0]):
+        i = order[p]
+        order[count] = i
+        count += idle[i] == 0
+    return count
 
 
 @kernel
@@ -257,6 +272,25 @@ def rest_mirrored(parts, i, z, norm, duals):
 
 
 @kernel
+def fetch_dense(dense, i):
+    """Ask for a row's numbers, or the first _AHEAD of them, which are wanted soon; nothing waits for them."""
+    i, j, end = np.uint64(i), np.uint64(0), np.uint64(min(dense.shape[1], _AHEAD))
+    while j < end:
+        prefetch(dense, (i, j))
+        j += np.uint64(8)
+
+
+@kernel
+def fetch_sparse(data, indices, first, last):
+    """The same of the entries first .. last − 1."""
+    p, end = np.uint64(first), np.uint64(min(last, first + _AHEAD))
+    while p < end:
+        prefetch(data, p)
+        prefetch(indices, p)
+        p += np.uint64(8)
+
+
+@kernel
 def visit(rows, losses, point, active, blocks, size, penalty, margin):
     """Visit the observations of some blocks of ``order``: block b is its places b·size .. (b+1)·size − 1.
 
@@ -272,9 +306,19 @@ def visit(rows, losses, point, active, blocks, size, penalty, margin):
         worst, gap, travelled = (state[0], state[1], state[2]) if r == 0 else (0.0, 0.0, 0.0)
         if r > 0:
             bias[0] -= bias[1] * bias[2]
-        for b in blocks[r]:
+        for t in range(blocks.shape[1]):
+            b = blocks[r, t]
+            ahead = size * (blocks[r, t + 1] - b) if size > 1 and t + 1 < blocks.shape[1] else order.shape[0]
             for p in range(b * size, min((b + 1) * size, order.shape[0])):
                 i = order[p]
+                if p + ahead < order.shape[0]:
+                    j = order[p + ahead]
+                    if is_dense:
+                        fetch_dense(dense, j)
+                    else:
+                        fetch_sparse(data, indices, indptr[j], indptr[j + 1])
+                    prefetch(parts, (j, 0))
+                    prefetch(duals, (j, 0))
                 first, last = (0, 0) if is_dense else (indptr[i], indptr[i + 1])
                 z = dot_dense(dense, i, beta) if is_dense else dot_sparse(data, indices, first, last, beta)
                 z, norm = z + bias[0], norms[i] / mu + bias[1]

@@ -127,8 +127,7 @@ class AugmentedNewton:
         self.problem, self.off, self.least, self.poll, self.steps = problem, off, 1e-6 * off, poll, 0
         self.lam, self.xi, self.beta, self.bias = start.lam.copy(), start.xi.copy(), start.beta.copy(), start.bias
         # how strongly coefficients and constraints are held, as observations are by h
-        A = problem.constraints.A
-        norms = np.asarray(A.multiply(A).sum(axis=1)).ravel()
+        norms = problem.constraints.norms
         self.columns = np.where(columns > 0.0, columns, 1.0)
         self.hold = (columns.mean() or 1.0) / np.where(norms > 0.0, norms, 1.0)
         q = problem.combination(problem.weights(start.lam, start.gam), start.xi)

@@ -174,6 +174,19 @@ class Constraints:
         return abs(self.A)
 
     @cached_property
+    def norms(self) -> np.ndarray:
+        """float64 (K,): ‖a_k‖²."""
+        return np.asarray(self.A.multiply(self.A).sum(axis=1)).ravel()
+
+    def magnitude(self, xi: np.ndarray) -> np.ndarray:
+        """float64 (d,): |A|ᵀ|ξ|."""
+        return np.asarray(self._absolute_transposed @ np.abs(xi)).ravel()
+
+    @cached_property
+    def _absolute_transposed(self) -> sparse.csr_matrix:
+        return abs(self._transposed)
+
+    @cached_property
     def _transposed(self) -> sparse.csr_matrix:
         return self.A.T.tocsr()
 
