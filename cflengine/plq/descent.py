@@ -38,8 +38,8 @@ from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
-_BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together at most: memory likes more, convergence fewer ..
-_BLOCKS = 64  # .. and so many blocks at least
+_BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together: memory likes more, convergence fewer ..
+_BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger where there are more
 _EARLIER, _FIRST_PROOF = 5, 10  # passes; by the estimates after both the first proof tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
 _IN_CACHE = 1 << 17  # entries of the active rows
@@ -202,6 +202,7 @@ class Descent(Run):
         in_cache = n * self.entries <= _IN_CACHE
         most = _BLOCK if in_cache or self.products.sparse else _DENSE_BLOCK
         size = min(most, max(1, n // _BLOCKS))
+        size = min(max(size, n // _MANY_BLOCKS), _LARGE_BLOCK)
         most = min(_CALL_PASSES, self.settings.check_every, self.settings.max_iter - self.iteration)
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,31 @@ from cflengine.verify.learners import checked_fit, labelled, require_parts, trai
 from cflengine.verify.models import about_run, check_claims, check_intercepts, named_features
 
 
+@dataclass(frozen=True)
+class _Fits:
+    """What the weights of a run are the answers to: a problem for each of ``targets``, at any C."""
+
+    loss: Loss
+    X: Any
+    targets: list[np.ndarray]
+    bounds: Any
+    l1_ratio: float
+    intercept: bool
+    proof: dict[str, np.ndarray]
+
+    def proved(self, C: float, coef: np.ndarray, bias: np.ndarray, before: str = "") -> list[Certificate]:
+        """What weights at C are worth, by row; before: the names of their dual points."""
+        certificates = []
+        for k, target in enumerate(with_progress(self.targets, "certifying fits", "fits")):
+            own = self.loss.for_data(target, C * np.ones(len(target)))
+            problem = PLQProblem(self.X, own, self.bounds, 1.0 - self.l1_ratio, self.l1_ratio, self.intercept)
+            lam, gam, xi = (proof_array(self.proof, f"{before}{name}_{k}") for name in ("lam", "gam", "xi"))
+            fits_in = lam.shape == own.U.shape and gam.shape == own.S.shape and xi.shape == (len(self.bounds),)
+            require(fits_in, "dual points of another size.")
+            certificates.append(certify(problem, coef[k], float(bias[k]), (lam, gam, xi)))
+        return certificates
+
+
 def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     """Check it. Raises FalseResult."""
     arguments, proof = report["arguments"], read_proof(folder)
@@ -51,33 +77,13 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     require(float(C) == float(report["C"]), "the model's C is not the report's.")
     asked = report["path"] or float(C) == float(arguments["C"])
     require(bool(asked), f"the model's C, {C!r}, is not the one that was asked for.")
-    coef, bias, fits = arrays["coef"], arrays["intercept"], report["fits"]
-    require(len(fits) == len(coef) == len(targets), "there is not one fit for each problem.")
+    coef, bias = arrays["coef"], arrays["intercept"]
     check_intercepts(report["intercepts"], bias)
-
-    def proved(C: float, coef: np.ndarray, bias: np.ndarray, before: str = "") -> list[Certificate]:
-        """What the weights at C are worth, by row; before: the names of their dual points."""
-        certificates = []
-        for k, target in enumerate(with_progress(targets, "certifying fits", "fits")):
-            own = loss.for_data(target, C * np.ones(len(target)))
-            problem = PLQProblem(X, own, bounds, 1.0 - float(ratio), float(ratio), bool(intercept))
-            lam, gam, xi = (proof_array(proof, f"{before}{name}_{k}") for name in ("lam", "gam", "xi"))
-            fits_in = lam.shape == own.U.shape and gam.shape == own.S.shape and xi.shape == (len(bounds),)
-            require(fits_in, "dual points of another size.")
-            certificates.append(certify(problem, coef[k], float(bias[k]), (lam, gam, xi)))
-        return certificates
-
-    found, failing = [], 0.0
     classes = row_classes(labels.classes, len(coef)) if loss.of == "margin" else ("",)
-    require([fit["class"] for fit in fits] == list(classes), "the fits are said to be of other classes.")
     if labels is not None:
         require(header["classes"] == list(labels.classes), "the model's classes are not those of the labels.")
-    for k, (fit, certificate) in enumerate(zip(fits, proved(float(C), coef, bias), strict=True)):
-        require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
-        require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")
-        _require_violation(fit["violation"], certificate.violation)
-        failing = max(failing, certificate.violation)
-        found.append(checked_fit(fit, certificate.objective, certificate.lower_bound, certificate.price))
+    fits = _Fits(loss, X, targets, bounds, float(ratio), bool(intercept), proof)
+    found, failing = _check_fits(report["fits"], list(classes), fits, float(C), coef, bias)
     _require_violation(header.get("violation", failing), failing, MODEL)  # of older versions, none
     check_claims(
         folder / MODEL, header, found, X.shape[0], about_run(report), loss=arguments["loss"],
@@ -85,29 +91,8 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     )  # fmt: skip
     check_trace(folder / "trace.csv", found)
     check_weights(rows_of(folder / "weights.csv"), coef, classes, names)
-
-    def worth(coef: np.ndarray, bias: np.ndarray) -> np.ndarray:
-        """Of every document: whether its class is predicted, or its loss."""
-        model = LinearModel(coef, bias)
-        if loss.of == "margin":
-            return model.predict(documents.X) == labels.y[documents.documents]
-        return loss.parts.value(model.scores(documents.X) - numbers.y[documents.documents])
-
     _check_answers(folder, report, documents, LinearModel(coef, bias), loss, labels or numbers)
-    tried = [float(row["C"]) for row in report["path"] or ()]
-    asked_for = sorted({float(one) for one in arguments.get("path") or ()})
-    require(tried == asked_for, f"the report's path is over C = {tried!r}, and {asked_for!r} was asked for.")
-    if report["path"]:
-        check_table(folder / "path.csv", report["path"], tuple(report["path"][0]))
-    for j, row in enumerate(report["path"] or ()):
-        own, shift = (proof_array(proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
-        _check_path_row(row, proved(float(row["C"]), own, shift, f"path_{j}_"), own)
-        documents.check_shares({part: row[part] for part in PARTS if part in row}, worth(own, shift), "worth")
-    if report["path"]:
-        worths = [float(row["dev"]) for row in report["path"]]
-        best = tried[int(np.argmax(worths if loss.of == "margin" else np.negative(worths)))]
-        require(best == float(C), f"the model's C is {C!r}, but on the development documents {best!r} is best.")
-    notes = ("how many observations were screened",)
+    _check_path(folder, report, fits, documents, float(C), labels or numbers)
     checked: tuple[str, ...] = (
         f"{X.shape[0]:,} training documents; {named_features(report)}",
         f"{len(found)} certified fits",
@@ -117,7 +102,49 @@ def verify_risk(folder: Path, report: dict[str, Any], corpus: Any) -> Finding:
     if len(bounds):
         met = "are met" if failing <= FEASIBLE else f"fail by up to {failing:.2g}, as the report says"
         checked += (f"{len(bounds):,} constraints {met}",)
-    return worst(f"{loss.name} loss", found, checked, notes)
+    return worst(f"{loss.name} loss", found, checked, ("how many observations were screened",))
+
+
+def _check_fits(
+    said: list[dict[str, Any]], classes: list[str], fits: _Fits, C: float, coef: np.ndarray, bias: np.ndarray
+) -> tuple[list[tuple[float, float]], float]:
+    """What the report says of every row of the model; objectives with their bounds, and the largest violation."""
+    require(len(said) == len(coef) == len(fits.targets), "there is not one fit for each problem.")
+    require([fit["class"] for fit in said] == classes, "the fits are said to be of other classes.")
+    found, failing = [], 0.0
+    for k, (fit, certificate) in enumerate(zip(said, fits.proved(C, coef, bias), strict=True)):
+        require_same(fit["bias"], float(bias[k]), "the intercept of a fit is")
+        require_same(fit["support"], int(np.count_nonzero(coef[k])), "weights of a fit that are not 0 are")
+        _require_violation(fit["violation"], certificate.violation)
+        failing = max(failing, certificate.violation)
+        found.append(checked_fit(fit, certificate.objective, certificate.lower_bound, certificate.price))
+    return found, failing
+
+
+def _check_path(
+    folder: Path, report: dict[str, Any], fits: _Fits, documents: AnsweredDocuments, C: float, target: Any
+) -> None:
+    """The models of a path are over the C that were asked for, and the model's own is the best of them."""
+    loss, path = fits.loss, report["path"] or ()
+    tried = [float(row["C"]) for row in path]
+    asked_for = sorted({float(one) for one in report["arguments"].get("path") or ()})
+    require(tried == asked_for, f"the report's path is over C = {tried!r}, and {asked_for!r} was asked for.")
+    if not path:
+        return
+    check_table(folder / "path.csv", path, tuple(path[0]))
+    own = target.y[documents.documents]
+    for j, row in enumerate(path):
+        coef, bias = (proof_array(fits.proof, f"path_{j}_{name}") for name in ("coef", "intercept"))
+        _check_path_row(row, fits.proved(float(row["C"]), coef, bias, f"path_{j}_"), coef)
+        model = LinearModel(coef, bias)
+        if loss.of == "margin":
+            worth = model.predict(documents.X) == own
+        else:
+            worth = loss.parts.value(model.scores(documents.X) - own)
+        documents.check_shares({part: row[part] for part in PARTS if part in row}, worth, "worth")
+    worths = [float(row["dev"]) for row in path]
+    best = tried[int(np.argmax(worths if loss.of == "margin" else np.negative(worths)))]
+    require(best == C, f"the model's C is {C!r}, but on the development documents {best!r} is best.")
 
 
 def _read_target(report: dict[str, Any], corpus: Any, loss: Loss) -> tuple[Any, Any, Any]:
