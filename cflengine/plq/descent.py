@@ -39,7 +39,7 @@ from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together: memory likes more, convergence fewer ..
-_BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger where there are more
+_BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger if there are more
 _EARLIER, _FIRST_PROOF = 5, 10  # passes; by the estimates after both the first proof tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
 _IN_CACHE = 1 << 17  # entries of the active rows
