@@ -39,6 +39,7 @@ from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
 _BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together: memory likes more, convergence fewer ..
+_FREE_BLOCK = 2, 4  # .. in the cache and beyond, where β₀ is free: what it is off is passed on from one to the next
 _BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger if there are more
 _EARLIER, _FIRST_PROOF = 5, 10  # passes; by the estimates after both the first proof tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
@@ -199,10 +200,7 @@ class Descent(Run):
         problem, constraints = self.problem, self.problem.constraints
         self.state[:] = 0.0
         n = len(self.order)
-        in_cache = n * self.entries <= _IN_CACHE
-        most = _BLOCK if in_cache or self.products.sparse else _DENSE_BLOCK
-        size = min(most, max(1, n // _BLOCKS))
-        size = min(max(size, n // _MANY_BLOCKS), _LARGE_BLOCK)
+        size = self._block(n)
         most = min(_CALL_PASSES, self.settings.check_every, self.settings.max_iter - self.iteration)
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints):
@@ -236,6 +234,14 @@ class Descent(Run):
         # LIBLINEAR's rule: what is further from its kinks than the worst violation of a pass is done for now
         self.margin = float(self.state[0]) if self.settings.shrinking and self.state[0] > 0 else math.inf
         return True
+
+    def _block(self, n: int) -> int:
+        """How many neighbours are visited together, of n that are active."""
+        in_cache, fits = n * self.entries <= _IN_CACHE, max(1, n // _BLOCKS)
+        if self.problem.intercept:
+            return min(_FREE_BLOCK[not in_cache], fits)
+        most = _BLOCK if in_cache or self.products.sparse else _DENSE_BLOCK
+        return min(max(min(most, fits), n // _MANY_BLOCKS), _LARGE_BLOCK)
 
     def _few_are_left(self) -> bool:
         """Whether passes are over few enough observations for their duals to be kept, and of nothing but duals."""
