@@ -17,7 +17,7 @@ def number(kind: type, least: float, most: float = math.inf) -> Any:
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not {'a whole' if kind is int else 'a'} number") from None
         if not least <= value <= most:
-            limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:g}"
+            limits = f"at least {least:g}" if most == math.inf else f"between {least:g} and {most:.10g}"
             raise argparse.ArgumentTypeError(f"{text} is not {limits}")
         return value
 

@@ -21,7 +21,7 @@ from cflengine.embedding.training import TrainData, Training, check_checkpoint, 
 from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import label_texts, left_out, longest_document, stop_word_set, word_ids
 from cflengine.engine.checks import InputError, check_choice, check_whole
-from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners, seed_of
+from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners, outside, seed_of
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
 from cflengine.linear.parameters import read_parameters
@@ -293,7 +293,7 @@ class WordMMDEmbedding(FittedEmbedding):
         missing = sorted({word for group in groups for word in group} - set(words))
         if missing:
             named = ", ".join(map(repr, missing[:5])) + (" ..." if len(missing) > 5 else "")
-            warnings.warn(f"words of groups that the texts do not have are left out: {named}.", stacklevel=3)
+            warnings.warn(f"words of groups that the texts do not have are left out: {named}.", stacklevel=outside())
         masks = [mask & data.kept for mask in group_masks(groups, words)]
         if not all(mask.any() for mask in masks):
             raise InputError("a group of words has none that occurs in the texts.")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
@@ -12,6 +14,7 @@ import pandas as pd
 
 from cflengine.engine.checks import InputError
 
+_PACKAGE = str(Path(__file__).resolve().parents[1])
 _Given = ParamSpec("_Given")
 _Estimator = TypeVar("_Estimator")
 _Answer = TypeVar("_Answer")
@@ -35,6 +38,14 @@ def all_or_nothing(
             raise
 
     return whole
+
+
+def outside() -> int:
+    """The ``stacklevel`` of a warning that its caller gives: of the first line that is not this package's."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def clone_sharing_listeners(estimator: Any) -> Any:

@@ -16,6 +16,8 @@ from typing import Any
 
 import pandas as pd
 
+from cflengine.engine.checks import InputError
+
 NAN = math.nan
 
 
@@ -172,6 +174,8 @@ class Progress:
     def __init__(
         self, listeners: Iterable[Listener] = (), *, time_limit: float | None = None, recording: bool = True
     ) -> None:
+        if not isinstance(listeners, Iterable) or not all(map(callable, listeners := tuple(listeners))):
+            raise InputError(f"listeners must be functions of an event, several of them, not {listeners!r}.")
         self.listeners = tuple(listeners)
         self.time_limit, self.recording = time_limit, recording
         self.records: list[IterationStats] = []

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from cflengine.engine.estimators import outside
 from cflengine.engine.gaps import open_gap
 from cflengine.engine.progress import IterationStats, Listener, Progress, TerminationReason
 from cflengine.engine.results import Result
@@ -140,7 +141,7 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
                 f"the optimum is too near 0 for rounding to prove more than a gap of {max(wide):.2g}: scale the data, "
                 "or accept it.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
     if early:
         worst = max((result.gap for result in early), key=open_gap)
@@ -152,5 +153,5 @@ def warn_unless_converged(results: Iterable[Result]) -> None:
         warnings.warn(
             f"the fit ended by {early[0].reason!s} with {gap}: {cure}, or accept it.",
             ConvergenceWarning,
-            stacklevel=3,
+            stacklevel=outside(),
         )

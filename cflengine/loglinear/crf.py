@@ -73,7 +73,8 @@ class ChainCRF(SavedModel, BaseEstimator):
     Attributes
     ----------
     classes_ : labels, sorted. state_features_ : DataFrame (attribute, label, weight); transition_features_ : DataFrame
-        (before, after, weight). attributes_ : the attributes' names. coef_ : float64 (weights,), both in that order.
+        (before, after, weight). attributes_ : the attributes' names. n_columns_ : of every token that was learnt
+        from by a template, None where they differ or there is none. coef_ : float64 (weights,), both in that order.
     duality_gap_ : proved. solver_reason_ : why the fit ended. n_iter_ ; n_passes_ : over the data. trace_ : DataFrame
         with iteration, passes, elapsed_s,
         objective, lower_bound, gap and more. result_ : everything about the solve.
@@ -141,6 +142,9 @@ class ChainCRF(SavedModel, BaseEstimator):
         settings = self._settings()
         layout = Progress(time_limit=settings.time_limit)  # numbering attributes takes time as well
         attributes_of, transitions = attribute_maker(self.template)
+        widths: set[int] = set()
+        if isinstance(self.template, str):
+            sentences = _in_columns(sentences, widths)
         rows = (attributes_of(sentence) for sentence in _in_time(sentences, layout))
         table, classes, data = training_data(rows, labels)
         features = chain_features(
@@ -154,6 +158,7 @@ class ChainCRF(SavedModel, BaseEstimator):
         self.solver_reason_, self._learnt_with = str(result.reason), parameters_of(self)
         self.n_passes_, self.trace_ = result.n_passes, result.trace.rename(columns={"work": "passes"})
         self.classes_, self.attributes_, self._table = label_array(classes), table.names, table
+        self.n_columns_ = widths.pop() if len(widths) == 1 else None
         self._set_weights(features, result.w)
         return self
 
@@ -290,6 +295,7 @@ class ChainCRF(SavedModel, BaseEstimator):
             "c1": float(learnt["c1"]),
             "c2": float(learnt["c2"]),
             "template": learnt["template"],
+            "columns": self.n_columns_,
             "parameters": written_parameters(self, without=_OBJECTIVE),
         }
         return header, {
@@ -312,6 +318,9 @@ class ChainCRF(SavedModel, BaseEstimator):
         model = cls(**read_parameters(cls, given, name, least=_OBJECTIVE, settings=_SETTINGS))
         model._settings()
         require(model.template is None or isinstance(model.template, str), name)
+        columns = header.get("columns")  # files of older versions have none
+        require(columns is None or (isinstance(columns, int) and columns > 0), name)
+        model.n_columns_ = columns
         model.classes_, model.attributes_ = label_array(header["classes"]), header["attributes"]
         model._table = AttributeTable(header["attributes"])
         model.duality_gap_ = np.inf if header["gap"] is None else header["gap"]
@@ -321,7 +330,9 @@ class ChainCRF(SavedModel, BaseEstimator):
 
     def _matrix(self, sentences: Iterable[Any]) -> tuple[Any, np.ndarray]:
         check_is_fitted(self, "coef_")
-        attributes_of, _ = attribute_maker(self._learnt_with["template"])
+        template = self._learnt_with["template"]
+        attributes_of, _ = attribute_maker(template)
+        sentences = _in_columns(sentences, set()) if isinstance(template, str) else sentences
         return self._table.matrix(attributes_of(sentence) for sentence in sentences)
 
     def _settings(self) -> Settings:
@@ -346,6 +357,17 @@ class ChainCRF(SavedModel, BaseEstimator):
 
     def __sklearn_clone__(self) -> Any:
         return clone_sharing_listeners(self)
+
+
+def _in_columns(sentences: Iterable[Any], widths: set[int]) -> Iterator[Any]:
+    """The sentences; how many columns their tokens have goes into ``widths``. InputError for tokens without columns,
+    which a template could not read."""
+    for sentence in sentences:
+        for cells in sentence:
+            if not isinstance(cells, Sequence) or isinstance(cells, str):
+                raise InputError(f"with a template every token is a row of columns, not {cells!r}.")
+            widths.add(len(cells))
+        yield sentence
 
 
 def _in_time(sentences: Iterable[Any], progress: Progress) -> Iterator[Any]:

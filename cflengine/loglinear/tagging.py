@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.files import frame_csv, write_arrays, write_report
 from cflengine.engine.memory import peak_bytes
 from cflengine.engine.results import versions
-from cflengine.engine.words import numbered
+from cflengine.engine.words import many, numbered
 from cflengine.loglinear.crf import ChainCRF
 from cflengine.text.corpus import CorpusError, whole_characters
 from cflengine.text.tagging.conll import Rows, read_columns, write_columns
@@ -86,7 +87,14 @@ def tag_columns(model: ChainCRF, sentences: Sequence[Rows]) -> tuple[list[list[t
     tuple of list and float or None
         The rows; and which share of the last column is predicted, where that holds labels of the model and no others,
         so that the sentences may be labelled already.
+
+    Raises
+    ------
+    InputError
+        Where the sentences are not what the model was made for: they have other columns than it was learnt from, with
+        or without a label, or none of their attributes is one of its.
     """
+    _require_columns(model, sentences)
     predicted = model.predict(sentences)
     tagged = [
         [(*cells, label) for cells, label in zip(rows, labels, strict=True)]
@@ -97,6 +105,20 @@ def tag_columns(model: ChainCRF, sentences: Sequence[Rows]) -> tuple[list[list[t
         return tagged, None
     flat = [label for labels in predicted for label in labels]
     return tagged, sum(a == b for a, b in zip(last, flat, strict=True)) / max(1, len(flat))
+
+
+def _require_columns(model: ChainCRF, sentences: Sequence[Rows]) -> None:
+    widths, learnt = {len(cells) for rows in sentences for cells in rows}, model.n_columns_
+    if learnt is not None and not widths <= {learnt, learnt + 1}:
+        raise InputError(
+            f"the tagger was learnt from {many(learnt, 'column')} and a label, but there are tokens of "
+            f"{many(max(widths - {learnt, learnt + 1}), 'column')}."
+        )
+    if model.template is not None or not widths:
+        return
+    known = set(model.attributes_)
+    if not any(cell in known for rows in sentences for cells in rows for cell in cells):
+        raise InputError("the tagger was learnt from attributes, and none of these columns is one of them.")
 
 
 def write_tagger(folder: Path, model: ChainCRF, tests: Sequence[TaggedFile]) -> pd.DataFrame:

@@ -13,6 +13,19 @@ from cflengine.plq.problem import CompositeLoss, PLQProblem
 _PARTS = 2  # of the rows, whose sums are made side by side: so many whatever the threads, for the same bytes
 
 _WORTH_TWO = 1_000_000  # numbers of which two threads are sooner done
+_BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together: memory likes more, convergence fewer ..
+_FREE_BLOCK = 2, 4  # .. in the cache and beyond, where β₀ is free: what it is off is passed on from one to the next
+_BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger if there are more
+_IN_CACHE = 1 << 17  # entries of the active rows
+
+
+def block_size(n: int, entries: float, *, rows: kernels.Rows, free: bool) -> int:
+    """How many neighbours are visited together, of n observations that are active; entries: of theirs; free: β₀ is."""
+    in_cache, fits = entries <= _IN_CACHE, max(1, n // _BLOCKS)
+    if free:
+        return min(_FREE_BLOCK[not in_cache], fits)
+    most = _DENSE_BLOCK if len(rows.dense) and not in_cache else _BLOCK
+    return min(max(min(most, fits), n // _MANY_BLOCKS), _LARGE_BLOCK)
 
 
 def rows_of(X: np.ndarray | sparse.csr_matrix, norms: np.ndarray) -> kernels.Rows:

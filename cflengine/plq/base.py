@@ -29,6 +29,7 @@ from cflengine.plq.result import PLQResult
 from cflengine.plq.settings import DescentSettings
 from cflengine.plq.solver import DESCENT, solve
 
+LEAST_WEIGHT = 1e-290  # of a loss against the penalty
 _BYTES_PER_ROW = 100  # labels, weights, norms, scores ..
 _BYTES_PER_ENTRY = 8  # of a sparse matrix: squares, for norms
 _BYTES_PER_PART = 120  # .. and for each part of the loss its numbers, duals and what a proof takes for a moment
@@ -98,6 +99,8 @@ class PLQEstimator(LinearEstimator):
         _ = self.loss_, _listed(self.constraints)  # or one of them raises
         if not (is_number(self.C) and 0 < self.C < np.inf):
             raise InputError(f"C must be a number above 0, not {self.C!r}.")
+        if self.C < LEAST_WEIGHT:
+            raise InputError(f"C must be at least {LEAST_WEIGHT:g}: numbers below lose their digits.")
         if not (is_number(self.l1_ratio) and 0 <= self.l1_ratio < 1):
             raise InputError(f"l1_ratio must be at least 0 and below 1, not {self.l1_ratio!r}.")
         scaling = self.intercept_scaling
@@ -157,7 +160,10 @@ class PLQEstimator(LinearEstimator):
         object
             An estimator for each C.
         """
-        chosen = sorted({float(C) for C in Cs})
+        given = list(Cs) if np.iterable(Cs) else [None]
+        if not all(map(is_number, given)):
+            raise InputError(f"a path needs numbers, several of them, not {Cs!r}.")
+        chosen = sorted({float(C) for C in given})
         if not chosen:
             raise InputError("a path needs at least one C.")
         before = None
@@ -184,6 +190,8 @@ class PLQEstimator(LinearEstimator):
         free = bool(self.fit_intercept) and scaling is None
         mu, nu = 1.0 - self.l1_ratio, float(self.l1_ratio)
         C = self.C if weight is None else self.C * weight
+        if np.min(C, initial=np.inf) < LEAST_WEIGHT:
+            raise InputError(f"C times a weight of a row must be at least {LEAST_WEIGHT:g}: numbers below lose digits.")
         before, self._start = self._start or [None] * len(targets), None
 
         def solver(target: np.ndarray, start: PLQResult | None) -> Callable[..., PLQResult]:

@@ -72,7 +72,9 @@ def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) 
         raise InputError(f"a sensitive column needs a number, or one of two values, for each of the {X.shape[0]} rows.")
     if not (isinstance(most, int | float) and not isinstance(most, bool) and 0 <= most < np.inf):
         raise InputError(f"the covariance allowed must be a number from 0 on, not {most!r}.")
-    row = np.asarray(X.T @ (g - g.mean())).ravel() / len(g)
+    centred = np.zeros(len(g)) if np.ptp(g) == 0 else g - g.mean()
+    row, most_of_row = (np.asarray(one.T @ two).ravel() / len(g) for one, two in ((X, centred), (abs(X), abs(centred))))
+    row[np.abs(row) <= EPSILON * len(g) * most_of_row] = 0.0  # what rounding may have left of nothing
     return inequalities(np.vstack([row, -row]), np.full(2, float(most)))
 
 

@@ -22,12 +22,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from cflengine.engine.checks import InputError
 from cflengine.engine.gaps import EPSILON, relative_gap
 from cflengine.engine.jit import one_blas_thread
 from cflengine.engine.progress import NAN, Listener, TerminationReason
 from cflengine.engine.run import Run
 from cflengine.plq import kernels
-from cflengine.plq.arrays import Products, losses_of, rows_of, sizes_of
+from cflengine.plq.arrays import Products, block_size, losses_of, rows_of, sizes_of
 from cflengine.plq.certificate import Certificate, Sizes, certify
 from cflengine.plq.extrapolation import Extrapolation
 from cflengine.plq.newton import AugmentedNewton, Iterate, is_sooner, passes_of_newton
@@ -38,17 +39,14 @@ from cflengine.plq.settings import DescentSettings
 from cflengine.plq.shift import best_shift, shift_range, shift_weight
 
 _CHUNK_ENTRIES = 1 << 24  # entries of the data between two questions whether to stop
-_BLOCK, _DENSE_BLOCK = 8, 16  # neighbours that are visited together: memory likes more, convergence fewer ..
-_FREE_BLOCK = 2, 4  # .. in the cache and beyond, where β₀ is free: what it is off is passed on from one to the next
-_BLOCKS, _MANY_BLOCKS, _LARGE_BLOCK = 64, 8192, 64  # .. of which there are so many at least; larger if there are more
 _EARLIER, _FIRST_PROOF = 5, 10  # passes; by the estimates after both the first proof tells how fast the gap falls
 _CALL_ENTRIES, _CALL_PASSES = 1 << 18, 20  # small passes share a call
-_IN_CACHE = 1 << 17  # entries of the active rows
 _PROMISING = 0.7  # an estimate below this share of the gap asked for is worth a proof
 _EARLY = 0.1  # of the objective of β = 0, which stands for the optimum's before the first proof
 _SCREENED = 0.25  # of the gap of the last screening: then it is worth another
 _STUCK = 4  # rounds of Newton's method in a row that bring nothing
 _ROUNDING = 64 * EPSILON  # of the objective of β = 0: what a bound may be off by
+_OF_CONSTANT = 4096 * EPSILON  # by so much of the losses' constant objective and bound may be apart
 _NOTHING = 1e-6  # of the objective of β = 0: an optimum below is as good as 0
 
 
@@ -92,6 +90,9 @@ class Descent(Run):
         self.relu_duals, self.rehu_duals = np.split(self.duals, [loss.U.shape[1]], axis=1)  # views
         self.warm, self.xi, bias = start is not None, np.zeros(len(problem.constraints)), 0.0
         if start is not None:
+            shapes = (start.lam.shape, start.gam.shape, start.xi.shape)
+            if shapes != (loss.U.shape, loss.S.shape, self.xi.shape):
+                raise InputError("the result to begin from is of other rows, losses or constraints.")
             self.relu_duals[:], self.rehu_duals[:], self.xi[:] = start.lam, np.minimum(start.gam, loss.tau), start.xi
             bias = start.bias if problem.intercept else 0.0
         self.bias = np.array([bias, shift_weight(problem, self.sizes.rows), 0.0])
@@ -116,7 +117,8 @@ class Descent(Run):
         off, at_0 = _ROUNDING * abs(shift), loss.value(np.full(n, shift))
         beside = [loss.value(np.full(n, z)) for z in (shift + off, shift - off)] if off else [at_0]
         self.scale = float(at_0.sum())  # the objective of β = 0
-        self.blur = float((np.maximum.reduce(beside) - at_0).sum())  # what rounding of β₀ alone may add to it
+        # what rounding of β₀ alone may add to it, and that of a constant, beside which it may be nothing
+        self.blur = float((np.maximum.reduce(beside) - at_0).sum()) + _OF_CONSTANT * abs(loss.constant)
 
     def _reset(self, a: np.ndarray) -> np.ndarray:
         """β from what the duals come to: ``whole``, and a copy, ``beta``, which passes change; returns their q."""
@@ -200,7 +202,7 @@ class Descent(Run):
         problem, constraints = self.problem, self.problem.constraints
         self.state[:] = 0.0
         n = len(self.order)
-        size = self._block(n)
+        size = block_size(n, n * self.entries, rows=self.rows, free=bool(self.problem.intercept))
         most = min(_CALL_PASSES, self.settings.check_every, self.settings.max_iter - self.iteration)
         repeats = int(np.clip(_CALL_ENTRIES / (max(n, 1) * self.entries), 1, most))
         if len(constraints):
@@ -234,14 +236,6 @@ class Descent(Run):
         # LIBLINEAR's rule: what is further from its kinks than the worst violation of a pass is done for now
         self.margin = float(self.state[0]) if self.settings.shrinking and self.state[0] > 0 else math.inf
         return True
-
-    def _block(self, n: int) -> int:
-        """How many neighbours are visited together, of n that are active."""
-        in_cache, fits = n * self.entries <= _IN_CACHE, max(1, n // _BLOCKS)
-        if self.problem.intercept:
-            return min(_FREE_BLOCK[not in_cache], fits)
-        most = _BLOCK if in_cache or self.products.sparse else _DENSE_BLOCK
-        return min(max(min(most, fits), n // _MANY_BLOCKS), _LARGE_BLOCK)
 
     def _few_are_left(self) -> bool:
         """Whether passes are over few enough observations for their duals to be kept, and of nothing but duals."""

@@ -39,7 +39,7 @@ class PLQClassifier(PLQEstimator, LinearClassifier):
     constraints : Sequence[str | Constraints], default: ()
         Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
         order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the
-        score with the column ``sensitive`` of fit is at most that).
+        score with the column ``sensitive`` of fit is at most that; every row counts alike, whatever its weight).
     l1_ratio : float, default: 0.0
         Share of the ℓ1 penalty, from 0 to below 1.
     fit_intercept : bool, default: True
@@ -163,7 +163,7 @@ class PLQRegressor(RegressorMixin, PLQEstimator):
     constraints : Sequence[str | Constraints], default: ()
         Names or :class:`~cflengine.plq.problem.Constraints`: "nonnegative", "monotone" (coefficients ascend, in the
         order of the columns; "monotone:0,3,5" for some), "decreasing", "box:-1:1", "fair:0.01" (the covariance of the
-        score with the column ``sensitive`` of fit is at most that).
+        score with the column ``sensitive`` of fit is at most that; every row counts alike, whatever its weight).
     l1_ratio : float, default: 0.0
         Share of the ℓ1 penalty, from 0 to below 1.
     fit_intercept : bool, default: True

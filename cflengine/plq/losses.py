@@ -60,7 +60,10 @@ class Pieces:
                 hull.pop()
             hull.append(point)
         x, y = np.array(hull).T
-        slopes = np.diff(y) / np.diff(x)
+        with np.errstate(over="ignore"):
+            slopes = np.diff(y) / np.diff(x)
+        if not np.isfinite(slopes).all():
+            raise InputError("two of the drawn points are so far above each other that no number is the slope.")
         slopes = np.concatenate([[min(slopes[0], 0.0)], slopes, [max(slopes[-1], 0.0)]])
         at = np.concatenate([[0], np.arange(len(x))])
         coefficients = np.column_stack([y[at] - slopes * x[at], slopes, np.zeros(len(slopes))])

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
-from cflengine.engine.estimators import all_or_nothing, checked_labels
+from cflengine.engine.estimators import all_or_nothing, checked_labels, outside
 from cflengine.engine.jit import threads
 from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, TerminationReason
@@ -118,7 +118,7 @@ class GroupClassifier(ProbabilisticClassifier):
                 "without sentences every document of a matrix is one group: give texts, or their sentences' counts, to "
                 "learn which sentences matter.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
         counts = abs(X) if sentences is None else sparse.csr_matrix(sentences, dtype=np.float64)
         if counts.shape[1] != X.shape[1]:

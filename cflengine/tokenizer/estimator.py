@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from cflengine.engine.checks import InputError, check_whole
-from cflengine.engine.estimators import all_or_nothing
+from cflengine.engine.estimators import all_or_nothing, outside
 from cflengine.engine.progress import Listener
 from cflengine.linear.parameters import read_parameters, written_parameters
 from cflengine.linear.saving import Parts, require
@@ -193,7 +193,7 @@ class SubwordTokenizer(FittedTokenizer):
         ):
             if pieces:
                 named = ", ".join(map(repr, sorted(pieces)))
-                warnings.warn(f"{what} units are left out, since {why}: {named}.", UserWarning, stacklevel=3)
+                warnings.warn(f"{what} units are left out, since {why}: {named}.", UserWarning, stacklevel=outside())
 
     def _warn_of_missing(self, numbers: np.ndarray, wanted: list[np.ndarray]) -> None:
         missing = [
@@ -205,7 +205,7 @@ class SubwordTokenizer(FittedTokenizer):
                 f"required pieces that are nowhere in these texts, within a word and of at most {self.longest} units, "
                 f"are left out: {', '.join(map(repr, missing[:5]))}{' ...' if len(missing) > 5 else ''}.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=outside(),
             )
 
     def _read(self, name: str) -> np.ndarray | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from cflengine import (
     ChainCRF,
@@ -73,3 +74,12 @@ def test_taggers():
     with pytest.raises(KeyboardInterrupt):
         model.fit(sentences, [["Z"] * len(one) if len(one) > 1 else ["Y"] for one in sentences])
     assert vars(model) == learnt | {"listeners": (interrupt,)}
+
+
+def test_warnings_name_the_line_that_called():
+    with pytest.warns(ConvergenceWarning) as given:
+        LogisticClassifier(max_iter=1, tol=1e-12).fit(X, Y)
+        PLQClassifier(max_iter=1, tol=1e-12).fit(X, Y)
+    with pytest.warns(UserWarning, match="without sentences") as more:
+        SentenceLassoClassifier().fit(abs(X), Y)
+    assert {one.filename for one in [*given, *more]} == {__file__}

@@ -10,10 +10,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from cflengine import ChainCRF, ClusteredSettings
+from cflengine import ChainCRF, ClusteredSettings, load_model
 from cflengine.engine.checks import InputError
 from cflengine.loglinear.model import chain
-from cflengine.loglinear.tagging import write_tagger
+from cflengine.loglinear.tagging import tag_columns, write_tagger
 from cflengine.text.tagging.attributes import AttributeTable, attribute_items
 from cflengine.text.tagging.templates import PAPER_TEMPLATE
 
@@ -240,3 +240,35 @@ def test_as_many_sequences_of_labels_as_sentences():
     for judge in (model.score, model.evaluate):
         with pytest.raises(InputError, match="2 sentences"):
             judge([[["a"]], [["b"]]], [["x"]])
+
+
+def test_a_tagger_is_not_for_other_columns(tmp_path):
+    rows = [[("Kim", "N"), ("left", "V")], [("Rome", "N"), ("fell", "V")]] * 3
+    labels = [["PER", "O"], ["LOC", "O"]] * 3
+    model = ChainCRF(template="U:%x[0,0]\nU1:%x[0,1]\nB").fit(rows, labels)
+    model.save(tmp_path / "m.cflm")
+    again = load_model(tmp_path / "m.cflm")
+    assert model.n_columns_ == again.n_columns_ == 2
+    for one in (model, again):
+        assert tag_columns(one, rows)[0][0][0] == ("Kim", "N", "PER")
+        labelled = [
+            [(*cells, label) for cells, label in zip(*pair, strict=True)] for pair in zip(rows, labels, strict=True)
+        ]
+        assert tag_columns(one, labelled)[1] == 1.0
+        for wrong in ([[("Kim",)]], [[("Kim", "N", "x", "PER")]]):
+            with pytest.raises(InputError, match=r"learnt from 2 columns and a label|asks for column"):
+                tag_columns(one, wrong)
+        with pytest.raises(InputError, match="a row of columns"):
+            one.predict([[{"w": "Kim"}]])
+    with pytest.raises(InputError, match="a row of columns"):
+        ChainCRF(template="U:%x[0,0]").fit([["Kim"]], [["PER"]])
+
+
+def test_nor_for_columns_where_it_knows_attributes():
+    sentences, labels = [[{"w": "the"}, {"w": "dog"}]] * 4, [["D", "N"]] * 4
+    model = ChainCRF().fit(sentences, labels)
+    with pytest.raises(InputError, match="none of these columns"):
+        tag_columns(model, [[("runs",)], [("the",)]])
+    model = ChainCRF().fit([[["w=the"], ["w=dog"]]] * 4, labels)
+    assert tag_columns(model, [[("w=the",), ("w=cat",)]])[0] == [[("w=the", "D"), ("w=cat", "N")]]
+    assert tag_columns(model, []) == ([], 0.0)

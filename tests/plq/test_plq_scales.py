@@ -17,7 +17,9 @@ from cflengine.plq import kernels
 from cflengine.plq.arrays import rows_of
 from cflengine.plq.constraints import box, check_feasible, equalities, inequalities, monotone, together
 from cflengine.plq.losses import Loss, Pieces, named_loss
+from cflengine.plq.problem import PLQProblem, no_constraints
 from cflengine.plq.projection import Projection, chains_of
+from cflengine.plq.solver import solve
 
 
 @pytest.mark.parametrize(("seed", "C", "scales"), [
@@ -192,3 +194,59 @@ def test_parameters_that_are_none_get_a_sentence():
     for made, target in ((PLQClassifier, y), (PLQRegressor, y.astype(float))):
         with pytest.raises(InputError, match="16 values for 20 rows"):
             made(constraints="fair:0.1").fit(X, target, sample_weight=weight, sensitive=np.arange(16) % 2)
+
+
+@pytest.mark.parametrize(("n", "value"), [(3, 0.1), (3, 0.7), (6, 0.1), (10, 0.1), (1000, 1e9 + 0.1)])
+def test_a_column_without_spread_constrains_nothing(n, value):
+    """Rounding of its mean is no covariance."""
+    generator = np.random.default_rng(n)
+    X = generator.normal(size=(n, 2)) + 3.0
+    y = X @ [1.0, 2.0]
+    model = PLQRegressor("squared", C=10.0, fit_intercept=False, tol=1e-8)
+    free = model.fit(X, y).coef_
+    model.set_params(constraints=["fair:0"]).fit(X, y, sensitive=np.full(n, value))
+    np.testing.assert_allclose(model.coef_, free, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [3, 7, 1001])
+def test_nor_do_rows_that_are_all_equal(n):
+    X, g = np.full((n, 1), 0.7), np.random.default_rng(0).normal(size=n)
+    model = PLQRegressor("squared", C=10.0, constraints=["fair:0"], fit_intercept=False).fit(
+        X, np.arange(n), sensitive=g
+    )
+    free = PLQRegressor("squared", C=10.0, fit_intercept=False).fit(X, np.arange(n))
+    np.testing.assert_allclose(model.coef_, free.coef_, rtol=1e-2)
+
+
+def test_beside_a_constant_what_rounding_leaves_is_nothing():
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    for loss in ("drawn:-1,2/0,1/1,2", "drawn:-1,1/1,1", "drawn:0,1e6/1,1e6"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = PLQRegressor(loss).fit(X, np.full(20, 3.0))
+        assert model.solver_reason_ == "converged" and 0 <= model.duality_gap_ < 1e-10
+
+
+def test_weights_that_lose_their_digits_are_refused():
+    X, y = np.eye(3), np.array([0, 1, 1])
+    with pytest.raises(InputError, match="C must be at least"):
+        PLQClassifier(C=1e-320).fit(X, y)
+    with pytest.raises(InputError, match="weight of a row"):
+        PLQClassifier().fit(X, y, [1.0, 1.0, 1e-300])
+    assert PLQClassifier(C=1e-280).fit(X, y, [1.0, 1.0, 0.0]).duality_gap_ < 1e-3
+
+
+def test_what_is_no_path_and_no_listener():
+    X, y = np.eye(3), np.array([0, 1, 1])
+    for Cs in (None, 5, ["a"], [True], []):
+        with pytest.raises(InputError, match="path needs"):
+            PLQClassifier().path(X, y, Cs)
+    for listeners in (5, ["a"]):
+        with pytest.raises(InputError, match="listeners must be functions"):
+            PLQClassifier(listeners=listeners).fit(X, y)
+    one, none = PLQProblem(X, named_loss("hinge").for_data(2.0 * y - 1.0), no_constraints(3)), np.zeros(2)
+    start = solve(PLQProblem(X[:2], named_loss("hinge").for_data(none - 1.0), no_constraints(3)))
+    with pytest.raises(InputError, match="result to begin from"):
+        solve(one, start=start)
+    with pytest.raises(InputError, match="no number is the slope"):
+        PLQRegressor("drawn:0,1e308/1e-308,0").fit(X, y)
