@@ -84,16 +84,17 @@ class Multipliers:
             p[loose] = excess[loose] / (here.curvature(hessian, loose)[loose] + problem.kappa[loose] + 1e-12)
         return p
 
-    def certify(self) -> tuple[Certificate, np.ndarray]:
+    def certify(self, *, spread: bool = True) -> tuple[Certificate, np.ndarray]:
         """The certificate of w as it stands, whose bias becomes the best one, and the multipliers it used.
 
         What single features still exceed λ_las by is spread over all their sentences: a ball's radius shrinks in
-        second order only, while scaling the whole dual point by τ would cost in proportion.
+        second order only, while scaling the whole dual point by τ would cost in proportion. spread: False where there
+        is no time left for it.
         """
         here, problem = self.here, self.here.problem
         u = self.u.copy()
         derivative, _ = here.derivatives()
-        if len(u):
+        if len(u) and spread:
             r = self._residual(-here.gathered(derivative) - problem.kappa * here.w)
             every, lam = Free(self.all_groups, self.total_count), problem.lam_las
             kernels.polish(here.groups, problem.lam_sen, lam, every, Dual(u, r), _beginning(), _SPREAD, _ENOUGH * lam)
