@@ -107,12 +107,8 @@ class AuthorTask:
     ) -> None:
         if distance not in DISTANCES:
             raise InputError(f"distance must be {' or '.join(DISTANCES)}, not {distance!r}.")
-        self.rules, self.distance, self.single, self.random_state = (
-            rules or AuthorRules(),
-            distance,
-            single,
-            random_state,
-        )
+        self.rules, self.distance, self.single = rules or AuthorRules(), distance, single
+        self.random_state = random_state
         self.listeners: tuple[Listener, ...] = ()
         rules, y = self.rules, target.labels.y
         long = np.array([len(text.split()) >= rules.min_words for text in texts]) & (y >= 0)

@@ -73,8 +73,11 @@ def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) 
     if not (isinstance(most, int | float) and not isinstance(most, bool) and 0 <= most < np.inf):
         raise InputError(f"the covariance allowed must be a number from 0 on, not {most!r}.")
     centred = np.zeros(len(g)) if np.ptp(g) == 0 else g - g.mean()
-    row, most_of_row = (np.asarray(one.T @ two).ravel() / len(g) for one, two in ((X, centred), (abs(X), abs(centred))))
-    row[np.abs(row) <= EPSILON * len(g) * most_of_row] = 0.0  # what rounding may have left of nothing
+    row = np.asarray(X.T @ centred).ravel() / len(g)
+    squares = (
+        np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=0)).ravel()
+    )
+    row[np.abs(row) <= EPSILON * np.linalg.norm(centred) * np.sqrt(squares)] = 0.0  # what rounding may leave of nothing
     return inequalities(np.vstack([row, -row]), np.full(2, float(most)))
 
 
