@@ -284,8 +284,8 @@ class CompressiveFeatures(FittedFeatures):
             raise InputError("a path varies the pointer cost λ; pointer_cost must be None.")
         table, cutter = self._cut(X)
         corpus = self.prepare(table, cutter=cutter)
-        usual = replace(PATH_SETTINGS, random_state=seed_of(self.random_state))
-        settings = self.settings if isinstance(self.settings, GuidedSettings) else usual
+        settings = self.settings if isinstance(self.settings, GuidedSettings) else None
+        settings = settings or replace(PATH_SETTINGS, random_state=seed_of(self.random_state))
         points = solve_path(
             corpus.index, lams, settings, costs_at=corpus.costs, listeners=self.listeners, n_threads=self.n_threads
         )

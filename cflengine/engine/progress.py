@@ -185,6 +185,11 @@ class Progress:
         self._listening = 0.0
 
     @property
+    def so_far(self) -> tuple[int, float]:
+        """Iterations and work of the last event; 0 before there is one."""
+        return (self.records[-1].iteration, self.records[-1].work) if self.records else (0, 0.0)
+
+    @property
     def elapsed_s(self) -> float:
         """Seconds since the start, time spent in listeners excluded."""
         return time.perf_counter() - self._start - self._listening
@@ -242,8 +247,7 @@ class EventForwarder:
 
     def __init__(self, progress: Progress, before: str = "") -> None:
         self.progress, self.before = progress, before
-        last = progress.records[-1] if progress.records else None
-        self.iterations, self.work = (last.iteration, last.work) if last else (0, 0.0)
+        self.iterations, self.work = progress.so_far
 
     def __call__(self, stats: IterationStats) -> bool:
         return self.progress.report(

@@ -198,10 +198,8 @@ def _grouped(metadata: pd.DataFrame, column: str, known: np.ndarray, folds: int 
         )
     if folds is not None:
         _check_folds(folds, n_groups, "groups")
-        tests = [
-            test
-            for _, test in GroupKFold(folds, shuffle=True, random_state=random_state).split(documents, groups=groups)
-        ]
+        parts = GroupKFold(folds, shuffle=True, random_state=random_state).split(documents, groups=groups)
+        tests = [test for _, test in parts]
     else:
         shuffle = GroupShuffleSplit(_DRAWS, test_size=TEST_SHARE, random_state=random_state)
         tests = [_nearest_share(TEST_SHARE, (test for _, test in shuffle.split(documents, groups=groups)), len(groups))]

@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 
 from cflengine.engine.checks import TOO_LARGE, InputError
 from cflengine.engine.gaps import EPSILON
+from cflengine.plq.certificate import Sizes
 from cflengine.plq.problem import Constraints, PLQProblem, no_constraints
 
 _FAILING = 1e-7  # t, in units of the largest number of b: what HiGHS tells from 0
@@ -74,10 +75,8 @@ def fair(X: np.ndarray | sparse.csr_matrix, sensitive: np.ndarray, most: float) 
         raise InputError(f"the covariance allowed must be a number from 0 on, not {most!r}.")
     centred = np.zeros(len(g)) if np.ptp(g) == 0 else g - g.mean()
     row = np.asarray(X.T @ centred).ravel() / len(g)
-    squares = (
-        np.einsum("ij,ij->j", X, X) if isinstance(X, np.ndarray) else np.asarray(X.multiply(X).sum(axis=0)).ravel()
-    )
-    row[np.abs(row) <= EPSILON * np.linalg.norm(centred) * np.sqrt(squares)] = 0.0  # what rounding may leave of nothing
+    least = EPSILON * np.linalg.norm(centred) * np.sqrt(Sizes.of(X).columns)
+    row[np.abs(row) <= least] = 0.0  # what rounding may have left of nothing
     return inequalities(np.vstack([row, -row]), np.full(2, float(most)))
 
 

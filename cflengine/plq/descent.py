@@ -147,7 +147,7 @@ class Descent(Run):
             if earlier is None and self.iteration >= _EARLIER:
                 earlier = self.work, float(self.state[1])
             if going and (self.iteration >= following or self.at_rest or self._promising()):
-                first = not self.proofs
+                first = self.best is None
                 going, since = self.prove(), 0
                 if first and earlier is not None and self.size > 0:
                     self.proofs.insert(0, (earlier[0], earlier[1] * self.trust / self.size))

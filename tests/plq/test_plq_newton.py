@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -199,3 +201,26 @@ def test_it_takes_over_where_the_gap_hardly_falls():
     assert not is_sooner(30.0, [(10.0, 1.0), (40.0, 1e-3)], 1e-4), "nearly there"
     assert not is_sooner(90.0, [(10.0, 1.0), (20.0, 0.9)], 1e-4), "too early to tell"
     assert not is_sooner(30.0, [(40.0, 0.9)], 1e-4), "nothing to tell it by"
+
+
+def test_after_it_failed_the_fall_of_the_gap_is_measured_anew(monkeypatch):
+    asked = []
+
+    class Fails:
+        def __init__(self, *given) -> None:
+            self.least = 0.0
+
+        def __iter__(self):
+            return iter(())
+
+    def sooner(cost, proofs, tol) -> bool:
+        asked.append([work for work, _ in proofs])
+        return True
+
+    monkeypatch.setattr(descent, "AugmentedNewton", Fails)
+    monkeypatch.setattr(descent, "is_sooner", sooner)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 5)) + 3.0, np.where(rng.random(300) < 0.5, 1.0, -1.0)
+    problem = PLQProblem(X, named_loss("hinge").for_data(y, 100.0), no_constraints(5))
+    solve(problem, DescentSettings(tol=1e-14, max_iter=400))
+    assert len(asked) > 2 and all(later[0] > earlier[-1] for earlier, later in pairwise(asked))

@@ -165,8 +165,7 @@ class _Exact(CompressionRun):
         self.program = IntegerProgram(self.index, self.costs)
         self.alpha = np.zeros(self.index.n_tokens)
         self.mip_bound = NAN
-        last = self.progress.records[-1] if self.progress.records else None  # of what came before
-        self._steps_before, self.work = (last.iteration, last.work) if last else (0, 0.0)
+        self._steps_before, self.work = self.progress.so_far
         self.iteration = self._steps_before
         self._asked = self._told = 0.0
         self._error: BaseException | None = None

@@ -118,14 +118,15 @@ def solve_relay(
         result = GuidedSolver(index, n_threads=n_threads, once=True).solve(
             costs, settings.second, listeners=(part,), lam=lam, known=[(first.cover, first.alpha)]
         )
+    n_iterations, n_passes = progress.so_far
     return replace(
         result,
         reason=progress.reason or result.reason,
         stages=first.stages,
         relaxation=first.relaxation,
         relaxation_upper=first.relaxation_upper,
-        n_iterations=progress.records[-1].iteration,
-        n_passes=progress.records[-1].work,
+        n_iterations=n_iterations,
+        n_passes=n_passes,
         seconds=progress.elapsed_s,
         solver="relay",
         settings=settings_dict(settings),
