@@ -5,25 +5,25 @@ Euclidean distance, fewer authors, only prolific ones), "ratings" (Table 2: five
 net), "newsgroups" and "polarity" (linear SVM); "authors-idf" and "ratings-idf": features weighted as the paper does.
 
 Every method's candidate (λ, temperature, size) and regularisation are chosen on documents beside the test. The paper's
-numbers stand beside ours, with a verdict on each of its claims. Dictionaries and finished sections are kept in --work,
-and not done again.
+numbers stand beside ours, with a verdict on each of its claims. Dictionaries, and finished sections of the same code
+and data, are kept in --work, and not done again.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from benchmarks.corpora import corpus_path
+from benchmarks.keeping import Kept, digest_of
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from benchmarks.tasks.tables import show
 from benchmarks.tasks.targets import authors, newsgroups, polarity, ratings
-from cflengine.engine import finite, threads
+from cflengine.engine import threads
 
 SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "authors": authors,
@@ -33,6 +33,12 @@ SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
     "authors-idf": partial(authors, weighting="idf"),
     "ratings-idf": partial(ratings, weighting="idf"),
 }
+CORPORA = dict.fromkeys(SECTIONS, "ratebeer") | {"newsgroups": "20news_bydate", "polarity": "movie_polarity_v2"}
+#: what figures depend on
+CODE = (
+    *(f"cflengine/{name}" for name in ("engine", "text", "linear", "compression", "plq", "experiments")),
+    "benchmarks/tasks",
+)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -55,32 +61,25 @@ def run(arguments: argparse.Namespace) -> int:
         facts = machine(n_threads)
         print(machine_line(facts), flush=True)
         for name in chosen:
-            found = None if arguments.fresh else _kept(work / f"{name}.json")
-            if found is None:
-                began = time.perf_counter()
-                try:
-                    found = SECTIONS[name](arguments.data, work, quick=arguments.quick, n_threads=arguments.threads)
-                except FileNotFoundError as error:
-                    say(f"{name}: left out, {error}")
-                    continue
-                found["seconds"] = time.perf_counter() - began
-                _keep(work / f"{name}.json", found)
-            results[name] = found
-            print(f"\n{show(name, found)}", flush=True)
+            try:
+                results[name] = _section(name, work, arguments)
+            except FileNotFoundError as error:
+                say(f"{name}: left out, {error}")
+                continue
+            print(f"\n{show(name, results[name])}", flush=True)
             if arguments.json:
                 write_json(arguments.json, "tasks", facts, options, results)
     return 0 if results else 2
 
 
-def _kept(path: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
+def _section(name: str, work: Path, arguments: argparse.Namespace) -> dict[str, Any]:
+    """A section's figures, now or before."""
+    basis = digest_of(CODE, [corpus_path(CORPORA[name], arguments.data)])
+    kept = Kept(work / "sections.jsonl", basis, fresh=arguments.fresh)
 
+    def measure() -> dict[str, Any]:
+        began = time.perf_counter()
+        found = SECTIONS[name](arguments.data, work, quick=arguments.quick, n_threads=arguments.threads)
+        return found | {"seconds": time.perf_counter() - began}
 
-def _keep(path: Path, found: dict[str, Any]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(".part")
-    beside.write_text(json.dumps(finite(found), default=float), encoding="utf-8")
-    os.replace(beside, path)
+    return kept.once({"section": name, "threads": arguments.threads}, measure)

@@ -80,7 +80,8 @@ def told(evaluation: Evaluation, finding: Finding) -> dict[str, Any]:
 
 
 def _slim(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: row[key] for key in ("method", "lam", "temperature", "size", "features", "dev", "test") if key in row}
+    kept = ("method", "lam", "temperature", "size", "features", "dev", "test", "test_low", "test_high")
+    return {key: row[key] for key in kept if key in row}
 
 
 def authors(
@@ -113,12 +114,12 @@ def authors(
 
 def _variant(standing: Standing) -> dict[str, Any]:
     """Scores of the best candidates alone."""
-    words = standing.best["unigrams"]
+    others = [(name, standing.best[name]) for name in ("unigrams", "all_kgrams") if name in standing.best]
     methods = {
         name: standing.task.score(one.outcome)
         | dict(one.candidate.label)
         | {"dev": one.outcome.dev, "features": one.features}
-        | {"against_unigrams": compare(standing.task, one.outcome, words.outcome)}
+        | {f"against_{other}": compare(standing.task, one.outcome, against.outcome) for other, against in others}
         for name, one in standing.best.items()
     }
     return {

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -225,15 +226,19 @@ class AuthorTask:
         """bool (units,)."""
         return np.asarray(outcome.predicted == self.truth)
 
+    @cached_property
     def resampling(self) -> Resampling:
         """Of the authors."""
         return Resampling(len(self.truth), None, self.random_state)
 
+    def interval(self, outcome: Outcome) -> tuple[float, float]:
+        """95 %, of the accuracy."""
+        return self.resampling.share_interval(self.worth(outcome))
+
     def score(self, outcome: Outcome) -> dict[str, Any]:
         """Accuracy with a 95 % interval."""
         worth = self.worth(outcome)
-        interval = self.resampling().share_interval(worth)
-        return {"accuracy": float(np.mean(worth)), "accuracy_interval": list(interval)}
+        return {"accuracy": float(np.mean(worth)), "accuracy_interval": list(self.interval(outcome))}
 
     def baseline(self) -> dict[str, Any]:
         """Of an author drawn at random."""

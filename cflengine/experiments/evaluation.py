@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,8 @@ from cflengine.compression.estimator import CompressiveFeatures
 from cflengine.compression.solvers.lambda_path import PATH_SETTINGS, path_lams
 from cflengine.engine.checks import InputError
 from cflengine.engine.jit import threads
-from cflengine.engine.progress import IterationStats, Listener
+from cflengine.engine.progress import Listener
+from cflengine.experiments.budget import Budget
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
 from cflengine.experiments.methods import TEMPERATURES, Candidate, Features, check_tried
 from cflengine.experiments.tasks import Matrix, Outcome, Task, require_at_most
@@ -84,32 +85,6 @@ class EvaluationSettings:
         check_tried(self)
 
 
-class Budget:
-    """The time of one evaluation, and whether its user has said stop: a listener of everything that is solved.
-
-    Parameters
-    ----------
-    limit : float or None
-        Seconds; None for no limit.
-    poll : Callable[[], bool], optional
-        Whether to go on.
-    """
-
-    def __init__(self, limit: float | None, poll: Callable[[], bool] = lambda: True) -> None:
-        self.ends = None if limit is None else time.monotonic() + limit
-        self.asked, self.stopped, self.lock = poll, False, threading.Lock()
-
-    def poll(self) -> bool:
-        """Whether to go on; once False, always."""
-        with self.lock:
-            late = self.ends is not None and time.monotonic() > self.ends
-            self.stopped = self.stopped or late or not self.asked()
-            return not self.stopped
-
-    def __call__(self, stats: IterationStats) -> bool:
-        return self.poll()
-
-
 @dataclass(frozen=True)
 class Judged:
     """A candidate's outcome for a task; features: their number; seconds: of learning."""
@@ -138,6 +113,8 @@ class Standing:
         One for each candidate.
     learning_s : dict[str, float], optional
         Seconds of learning, by method.
+    features_s : dict[str, float], optional
+        Seconds that features took, of methods that look at the target.
     """
 
     task: Task
@@ -146,6 +123,7 @@ class Standing:
     by_split: dict[str, list[Judged]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     learning_s: dict[str, float] = field(default_factory=dict)
+    features_s: dict[str, float] = field(default_factory=dict)
 
     def add(self, judged: Judged) -> dict[str, Any]:
         """Note an outcome; returns its row.
@@ -167,6 +145,7 @@ class Standing:
         dev = judged.outcome.dev if task.larger_is_better else -judged.outcome.dev
         row = {"target": task.target.column, "method": method} | dict(judged.candidate.label)
         row |= {"features": judged.features, "dev": dev, "test": float(np.mean(task.worth(judged.outcome)))}
+        row |= dict(zip(("test_low", "test_high"), task.interval(judged.outcome), strict=True))
         row |= {"gap": judged.outcome.gap, "dictionary_gap": judged.candidate.gap, "seconds": judged.seconds}
         self.rows.append(row)
         return row
@@ -309,13 +288,19 @@ class Evaluation:
         if self.settings.rivals:
             self.on_stage("Learning from other tools' phrases")
             sizes = [one.recommended.features for one in self.standings if one.recommended]
-            yield from features.phrases(sizes[0] if sizes else 10_000, self.budget.poll)
+            yield from features.phrases(max(sizes, default=0), self.budget.poll)
 
     def _rivals(self, standing: Standing) -> Iterator[Candidate]:
         assert self.features is not None
         self.on_stage(f"Learning {standing.task.target.column} from selected K-grams")
         found = standing.recommended
-        yield from self.features.selected(standing.task, found.features if found else 10_000)
+        size = found.features if found else 10_000
+
+        def best(method: str) -> Mapping[str, float]:
+            return standing.winner[method].candidate.label if method in standing.winner else {}
+
+        yield from self.features.merged(size)
+        yield from self.features.selected(standing.task, size, best, self.budget.poll)
 
     def _try(self, candidate: Candidate, standings: Sequence[Standing]) -> bool:
         """Judge a candidate for some tasks, side by side; False if there is no time left."""
@@ -333,6 +318,10 @@ class Evaluation:
             began, task = time.perf_counter(), standing.task
             try:
                 made, width = (whole, counts.shape[1]) if whole is not None else self._selected(counts, candidate, task)
+                if candidate.beforehand is not None:
+                    spent = standing.features_s.get(candidate.method, candidate.beforehand)
+                    standing.features_s[candidate.method] = spent + time.perf_counter() - began
+                    began = time.perf_counter()
                 require_at_most(task.bytes_needed(width))
                 outcome = task.judge(made)
             except MemoryError:
@@ -386,6 +375,6 @@ class Evaluation:
         features, since they are made once."""
         if self.features is None:
             return 0.0
-        shared = sum(s for name, s in self.features.seconds.items() if not name.startswith("kgrams:"))
+        shared = sum(self.features.seconds.values())
         kept = self.path.seconds if self.path.read else 0.0
         return kept + (len(self.standings) - 1) * (self.path.seconds + shared)

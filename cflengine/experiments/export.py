@@ -50,12 +50,12 @@ def flat_table(findings: Sequence[Finding]) -> pd.DataFrame:
         pairs = frame.pop(name)
         for k, side in enumerate(("low", "high")):
             frame[f"{name.removesuffix('_interval')}_{side}"] = [_at(pair, k) for pair in pairs]
-    if "against_unigrams" in frame:
-        tests = frame.pop("against_unigrams")
-        for key in ("gain", "p"):
-            frame[f"{key}_against_unigrams"] = [
-                test.get(key) if isinstance(test, dict) else float("nan") for test in tests
-            ]
+    for against in [str(name) for name in frame if str(name).startswith("against_")]:
+        tests = [test if isinstance(test, dict) else {} for test in frame.pop(against)]
+        frame[f"gain_{against}"] = [test.get("gain", float("nan")) for test in tests]
+        for k, side in enumerate(("low", "high")):
+            frame[f"gain_{against}_{side}"] = [_at(test.get("gain_interval"), k) for test in tests]
+        frame[f"p_{against}"] = [test.get("p", float("nan")) for test in tests]
     if "by_split" in frame:
         frame["by_split"] = [_readable(splits) if isinstance(splits, list) else "" for splits in frame["by_split"]]
     return frame.drop(columns="chosen", errors="ignore")

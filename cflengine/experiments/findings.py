@@ -17,7 +17,7 @@ from cflengine.engine.words import many
 from cflengine.experiments.authors import AuthorTask
 from cflengine.experiments.dictionaries import find_dictionaries, together
 from cflengine.experiments.evaluation import Evaluation, Judged, Standing
-from cflengine.experiments.methods import UNIGRAMS
+from cflengine.experiments.methods import ALL_KGRAMS, UNIGRAMS
 from cflengine.experiments.statistics import FEWEST_UNITS
 from cflengine.experiments.tasks import compare
 from cflengine.experiments.weights import Weights
@@ -134,7 +134,7 @@ def _find(evaluation: Evaluation, standing: Standing) -> Finding:
             notes.append("no model is kept: so many classes are told apart by their centroids")
     elif best is not None:
         notes.append("stopped before the recommended features were looked at closely")
-    drawn = task.resampling()
+    drawn = task.resampling
     if methods and drawn.n_drawn < FEWEST_UNITS:
         unit = "author" if isinstance(task, AuthorTask) else "document" if drawn.groups is None else "group"
         notes.append(f"judged on {many(drawn.n_drawn, unit)}, too few for 95 % intervals")
@@ -155,12 +155,15 @@ def _entry(evaluation: Evaluation, standing: Standing, judged: Judged, words: Ju
     if len(judged.outcome.devs) > 1:
         entry["by_split"] = [dict(one.candidate.label) for one in standing.by_split[name]]
     entry |= {"chosen": [vars(one) if hasattr(one, "__dict__") else one for one in judged.outcome.chosen if one]}
-    seconds = features.seconds.get(name, 0.0)
+    seconds = standing.features_s.get(name, features.seconds.get(name, 0.0))
     entry |= {"feature_seconds": seconds, "learning_seconds": standing.learning_s[name], "gap": judged.outcome.gap}
     if name.startswith("compressed:"):
         entry |= {"dictionary_seconds": evaluation.path.seconds, "dictionary_gap": judged.candidate.gap}
     if words is not None and judged is not words:
         entry["against_unigrams"] = compare(task, judged.outcome, words.outcome)
+    every = standing.best.get(ALL_KGRAMS)
+    if every is not None and name.startswith("compressed:"):
+        entry["against_all_kgrams"] = compare(task, judged.outcome, every.outcome)
     return entry
 
 

@@ -9,7 +9,8 @@
     compressed:several           the dictionaries of all λ together, occurrences
     kgrams:SCORE                 K-grams of two or more documents, the best by a score (rivals.py), some sizes
     kgrams:SCORE:equal           the same, as many as the best compressed candidate has
-    phrases:gensim, phrases:bpe  where installed
+    phrases:gensim, phrases:bpe  where installed, at several thresholds and numbers of merges
+    phrases:bpe:equal            as many words and phrases as the best compressed candidate has features
 
 No method but kgrams:SCORE looks at a label.
 """
@@ -19,7 +20,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,8 @@ class Candidate:
     """One setting of a method. make: counts, CSR (N, d), of all documents; names: of some of its columns; label: λ,
     temperature, size; gap: proved, of its dictionary, the largest of several; features: what counts them, of
     compressed ones; columns: of a task and its training documents, None for all; weighted: of counts, where they are
-    not weighted as those of all other methods are."""
+    not weighted as those of all other methods are; beforehand: of a target's own features the seconds that went into
+    what ``make`` starts from."""
 
     method: str
     make: Callable[[], sparse.csr_matrix] = field(repr=False)
@@ -78,6 +81,7 @@ class Candidate:
     columns: Callable[[sparse.csr_matrix, Any, np.ndarray], np.ndarray] | None = field(repr=False, default=None)
     features: CompressiveFeatures | None = field(repr=False, default=None)
     weighted: Callable[[sparse.csr_matrix], sparse.csr_matrix] | None = field(repr=False, default=None)
+    beforehand: float | None = None
 
 
 @dataclass
@@ -88,13 +92,14 @@ class Features:
     index: KGramIndex
     path: DictionaryPath = field(default_factory=lambda: DictionaryPath((), 0.0))
     seconds: dict[str, float] = field(default_factory=dict)
+    _bpe: rivals.BytePairs | None = field(repr=False, default=None)
 
     def counts(self, candidate: Candidate) -> sparse.csr_matrix:
         """Its counts, timed."""
         began = time.perf_counter()
         matrix = candidate.make()
-        spent = time.perf_counter() - began
-        self.seconds[candidate.method] = self.seconds.get(candidate.method, 0.0) + spent
+        if candidate.beforehand is None:
+            self.seconds[candidate.method] = self.seconds.get(candidate.method, 0.0) + time.perf_counter() - began
         return matrix
 
     def unigrams(self) -> Candidate:
@@ -142,49 +147,84 @@ class Features:
             features=model,
         )  # fmt: skip
 
-    def selected(self, task: Any, equal: int) -> Iterator[Candidate]:
-        """K-grams of two or more documents by every score that fits the task; equal: a size beside SIZES."""
+    def selected(
+        self, task: Any, equal: int, best: Callable[[str], Mapping[str, float]], poll: Callable[[], bool] = lambda: True
+    ) -> Iterator[Candidate]:
+        """K-grams of two or more documents by every score that fits the task; equal: a size beside SIZES; best: the
+        label of a method's best candidate so far."""
         if self.index.n_pointers > _MOST_ENTRIES:
             return
+        began = time.perf_counter()
         matrix = self._all(self.index.max_gram)
         frequent = np.flatnonzero(np.bincount(matrix.indices, minlength=matrix.shape[1]) >= 2)
         if not len(frequent):
             return
         matrix = matrix[:, frequent]
+        spent = time.perf_counter() - began
 
-        def names(columns: np.ndarray) -> list[str]:
-            return self._index_names(frequent[columns])
+        def of(method: str, label: dict[str, float], columns: Callable[..., np.ndarray]) -> Candidate:
+            names = lambda chosen: self._index_names(frequent[chosen])  # noqa: E731
+            return Candidate(method, lambda: matrix, names, label, columns=columns, beforehand=spent)
 
         for name in rivals.selections_for(task):
-            ranks: dict[bytes, np.ndarray] = {}
             if name == "l1":
-                for cost in rivals.L1_COSTS:
-                    yield Candidate(
-                        "kgrams:l1", lambda: matrix, names, {"l1_C": cost}, columns=_nonzero(cost),
-                    )  # fmt: skip
-            own = () if name == "l1" else SIZES  # a model's weights say by themselves how many there are
-            sizes = [(f"kgrams:{name}", size) for size in own if size < matrix.shape[1]]
+                yield from self._by_l1(of, rivals.L1Models(task), matrix, equal, best, poll)
+                continue
+            ranks: dict[bytes, np.ndarray] = {}
+            sizes = [(f"kgrams:{name}", size) for size in SIZES if size < matrix.shape[1]]
             for method, size in [*sizes, (f"kgrams:{name}:equal", equal)]:
-                yield Candidate(
-                    method, lambda: matrix, names, {"size": size}, columns=_ranked(name, size, ranks),
-                )  # fmt: skip
+                yield of(method, {"size": size}, _ranked(name, size, ranks))
 
-    def phrases(self, size: int, poll: Callable[[], bool] = lambda: True) -> Iterator[Candidate]:
-        """gensim's and BPE's, where installed; size: kinds of pieces for BPE; poll: whether to go on."""
-        words = [self.table.words(d) for d in range(self.table.n_documents)]
-        for name, cut in (
-            ("gensim", lambda: rivals.gensim_phrases(words)),
-            ("bpe", lambda: rivals.byte_pairs(words, size)),
-        ):
+    def _by_l1(
+        self, of: Callable[..., Candidate], models: rivals.L1Models, matrix: sparse.csr_matrix, equal: int,
+        best: Callable[[str], Mapping[str, float]], poll: Callable[[], bool],
+    ) -> Iterator[Candidate]:  # fmt: skip
+        """A model's weights say by themselves how many there are; as many as elsewhere where a model has so many."""
+        before = rivals.L1_COSTS[-1]
+        for cost in (*rivals.L1_COSTS, *rivals.L1_FURTHER):
+            if cost in rivals.L1_FURTHER and best("kgrams:l1").get("l1_C") != before:
+                break
+            yield of("kgrams:l1", {"l1_C": cost}, partial(models.columns, cost, None))
+            before = cost
+        reaching = models.reaching(matrix, equal, poll)
+        if reaching is not None:
+            label = {"size": equal, "l1_C": reaching}
+            yield of("kgrams:l1:equal", label, partial(models.columns, reaching, equal))
+
+    def phrases(self, most: int, poll: Callable[[], bool] = lambda: True) -> Iterator[Candidate]:
+        """gensim's and BPE's, where installed, at several thresholds and numbers of merges; most: of the merges that
+        :meth:`merged` may ask for; poll: whether to go on."""
+        words, began = [self.table.words(d) for d in range(self.table.n_documents)], time.perf_counter()
+
+        def timed(candidate: Candidate) -> Candidate:
+            nonlocal began
+            spent = time.perf_counter() - began
+            self.seconds[candidate.method] = self.seconds.get(candidate.method, 0.0) + spent
+            return candidate
+
+        for threshold, documents in rivals.gensim_phrases(words):
+            yield timed(self._pieces("phrases:gensim", documents, {"threshold": threshold}))
             if not poll():
                 return
             began = time.perf_counter()
-            documents = cut()
-            if documents is None:
-                continue
-            matrix, kinds = rivals.count_pieces(documents)
-            self.seconds[f"phrases:{name}"] = time.perf_counter() - began
-            yield Candidate(f"phrases:{name}", _same(matrix), _listed(kinds), {"size": matrix.shape[1]})
+        self._bpe = rivals.BytePairs(words, max(most, rivals.MERGES[-1]))
+        for n_merges in rivals.MERGES:
+            if n_merges <= len(self._bpe.merges) and poll():
+                yield timed(self._pieces("phrases:bpe", self._bpe.cut(n_merges), {"merges": n_merges}))
+                began = time.perf_counter()
+
+    def merged(self, size: int) -> Iterator[Candidate]:
+        """BPE's phrases, as many words and phrases together as asked; none where the words alone are as many, or
+        :meth:`phrases` was not asked before."""
+        n_merges = 0 if self._bpe is None else size - len(self._bpe.kinds)
+        if self._bpe is not None and 0 < n_merges <= len(self._bpe.merges):
+            began = time.perf_counter()
+            found = self._pieces("phrases:bpe:equal", self._bpe.cut(n_merges), {"merges": n_merges})
+            yield replace(found, beforehand=time.perf_counter() - began)
+
+    def _pieces(self, method: str, documents: list[list[str]], label: Mapping[str, float]) -> Candidate:
+        matrix, kinds = rivals.count_pieces(documents)
+        return Candidate(method, _same(matrix), _listed(kinds), {"size": matrix.shape[1], **label})
 
     def _all(self, max_gram: int) -> sparse.csr_matrix:
         return count_occurrences(self.index.gram_of[:max_gram], self.table.doc_ptr, int(self.index.len_ptr[max_gram]))
@@ -208,16 +248,6 @@ def printable_line(text: str) -> str:
 
 def _same(matrix: sparse.csr_matrix) -> Callable[[], sparse.csr_matrix]:
     return lambda: matrix
-
-
-def _nonzero(cost: float) -> Callable[..., np.ndarray]:
-    """The columns that an ℓ1-penalised model of the training documents has a weight for."""
-
-    def columns(counts: sparse.csr_matrix, task: Any, train: np.ndarray) -> np.ndarray:
-        weights = rivals.l1_weights(counts[train].astype(np.float64), task.target.truth[train], cost)
-        return np.flatnonzero(weights) if weights.any() else np.arange(min(counts.shape[1], SIZES[0]))
-
-    return columns
 
 
 def _ranked(name: str, size: int, ranks: dict[bytes, np.ndarray]) -> Callable[..., np.ndarray]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -20,6 +21,9 @@ SELECTIONS = {
     "l1": "class number",
 }
 L1_COSTS = (0.3, 1.0, 3.0)
+L1_FURTHER = (10.0, 30.0, 100.0)  # each while the one before is the best so far
+MERGES = (1_000, 3_000, 10_000, 30_000)  # of byte-pair encoding
+THRESHOLDS = (1.0, 10.0, 100.0)  # of gensim's collocations
 
 
 def selections_for(task: Any) -> list[str]:
@@ -34,8 +38,7 @@ def ranking(name: str, counts: sparse.csr_matrix, task: Any, train: np.ndarray) 
     frequency = np.bincount(counts.indices, minlength=counts.shape[1])
     if name == "document_frequency":
         return np.argsort(-frequency, kind="stable")
-    X, y = counts[train].astype(np.float64), task.target.truth[train]
-    score = l1_weights(X, y, L1_COSTS[-1]) if name == "l1" else _score(name, X, y)
+    score = _score(name, counts[train].astype(np.float64), task.target.truth[train])
     return np.lexsort((-frequency, -np.nan_to_num(score, nan=0.0, posinf=np.finfo(float).max)))
 
 
@@ -65,37 +68,94 @@ def l1_weights(X: sparse.csr_matrix, y: np.ndarray, cost: float) -> np.ndarray:
     return np.abs(np.atleast_2d(coef)).max(axis=0)
 
 
-def gensim_phrases(words: Sequence[list[str]]) -> list[list[str]] | None:
-    """Documents cut into words and phrases of up to four words, by collocation in two passes; None without gensim."""
+class L1Models:
+    """Columns that ℓ1-penalised models of a task have weights for, each model fitted once."""
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+        self._known: dict[tuple[float, bytes], np.ndarray] = {}
+
+    def columns(
+        self, cost: float, most: int | None, counts: sparse.csr_matrix, task: Any, train: np.ndarray
+    ) -> np.ndarray:
+        """int64, ascending: those with a weight, the largest ``most`` of them; where there are none the first one of
+        another selection."""
+        weights = self._weights(cost, counts, train)
+        found = np.flatnonzero(weights)
+        if most is not None and len(found) > most:
+            found = np.sort(found[np.argsort(-weights[found], kind="stable")[:most]])
+        if not len(found):
+            found = ranking("chi2" if task.target.values is None else "f_test", counts, task, train)[:1]
+        return found
+
+    def reaching(self, counts: sparse.csr_matrix, size: int, poll: Callable[[], bool]) -> float | None:
+        """The first cost at which all splits' models have so many weights; None where there is no such cost, or none is
+        to be expected: models have hardly more weights than documents to learn from."""
+        target, training = self.task.target, self.task.training
+        models = 1 if target.values is not None or target.n_classes == 2 else target.n_classes
+        if size > models * min(len(train) for train in training):
+            return None
+        for cost in (*L1_COSTS, *L1_FURTHER):
+            if not poll():
+                return None
+            if all(np.count_nonzero(self._weights(cost, counts, train)) >= size for train in training):
+                return cost
+        return None
+
+    def _weights(self, cost: float, counts: sparse.csr_matrix, train: np.ndarray) -> np.ndarray:
+        key = (cost, train.tobytes())
+        if key not in self._known:
+            truth = self.task.target.truth[train]
+            self._known[key] = l1_weights(counts[train].astype(np.float64), truth, cost).astype(np.float32)
+        return self._known[key]
+
+
+def gensim_phrases(words: Sequence[list[str]]) -> Iterator[tuple[float, list[list[str]]]]:
+    """A threshold, and documents cut into words and phrases of up to four words, by collocation in two passes; nothing
+    without gensim."""
     try:
         from gensim.models.phrases import Phrases
     except ImportError:
-        return None
-    pairs = Phrases(words, min_count=5, threshold=10.0, delimiter=" ").freeze()
-    longer = Phrases(pairs[words], min_count=5, threshold=10.0, delimiter=" ").freeze()
-    return [list(cut) for cut in longer[pairs[words]]]
+        return
+    for threshold in THRESHOLDS:
+        pairs = Phrases(words, min_count=5, threshold=threshold, delimiter=" ").freeze()
+        longer = Phrases(pairs[words], min_count=5, threshold=threshold, delimiter=" ").freeze()
+        yield threshold, [list(cut) for cut in longer[pairs[words]]]
 
 
-def byte_pairs(words: Sequence[list[str]], size: int) -> list[list[str]] | None:
-    """Documents cut by byte-pair encoding over words, each as one character, into about ``size`` kinds of pieces, which
-    may be phrases; None without tokenizers."""
-    try:
-        from tokenizers import Tokenizer, models, trainers
-    except ImportError:
-        return None
-    kinds = {word: k for k, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
-    if len(kinds) > 900_000:
-        return None
-    letters = [chr(k + (0x100 if k < 0xD600 else 0x1000)) for k in range(len(kinds))]  # not the surrogates
-    texts = ["".join(letters[kinds[word]] for word in document) for document in words]
-    named = dict(zip(letters, kinds, strict=True))
-    model = Tokenizer(models.BPE())
-    trainer = trainers.BpeTrainer(
-        vocab_size=max(size, len(kinds) + 1), show_progress=False, initial_alphabet=[], limit_alphabet=len(kinds),
-        max_token_length=4,
-    )  # fmt: skip
-    model.train_from_iterator(texts, trainer)
-    return [[" ".join(named[x] for x in piece) for piece in one.tokens] for one in model.encode_batch(texts)]
+class BytePairs:
+    """Byte-pair encoding over words, each as one character, so that pieces may be phrases, of up to four words; learnt
+    once for all numbers of merges. Empty without tokenizers, or for more words than there are characters."""
+
+    def __init__(self, words: Sequence[list[str]], most: int) -> None:
+        self.kinds = {word: k for k, word in enumerate(dict.fromkeys(chain.from_iterable(words)))}
+        self.merges: list[tuple[str, str]] = []
+        try:
+            from tokenizers import Tokenizer, models, trainers
+        except ImportError:
+            return
+        if len(self.kinds) > 900_000:
+            return
+        letters = [chr(k + (0x100 if k < 0xD600 else 0x1000)) for k in range(len(self.kinds))]  # not the surrogates
+        self._texts = ["".join(letters[self.kinds[word]] for word in document) for document in words]
+        self._named = dict(zip(letters, self.kinds, strict=True))
+        model = Tokenizer(models.BPE())
+        trainer = trainers.BpeTrainer(
+            vocab_size=len(self.kinds) + most, show_progress=False, initial_alphabet=[],
+            limit_alphabet=len(self.kinds), max_token_length=4,
+        )  # fmt: skip
+        model.train_from_iterator(self._texts, trainer)
+        learnt = json.loads(model.to_str())["model"]
+        self._vocabulary, self.merges = learnt["vocab"], [tuple(pair) for pair in learnt["merges"]]
+
+    def cut(self, n_merges: int) -> list[list[str]]:
+        """Documents in pieces, by the first merges alone."""
+        from tokenizers import Tokenizer, models
+
+        model = Tokenizer(models.BPE(vocab=self._vocabulary, merges=self.merges[:n_merges]))
+        return [
+            [" ".join(self._named[x] for x in piece) for piece in one.tokens] for one in model.encode_batch(self._texts)
+        ]
 
 
 def count_pieces(documents: Sequence[list[str]]) -> tuple[sparse.csr_matrix, list[str]]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -118,7 +119,9 @@ class Task(Protocol):
     def weights(self, X: sparse.csr_matrix, chosen: tuple[Any, ...], split: int = 0) -> Weights: ...
     def split_of(self, document: int) -> int: ...
     def units(self) -> pd.DataFrame: ...
+    @property
     def resampling(self) -> Resampling: ...
+    def interval(self, outcome: Outcome) -> tuple[float, float]: ...
 
 
 @contextmanager
@@ -237,23 +240,29 @@ class DocumentTask:
             return (outcome.predicted - self.truth) ** 2
         return np.asarray(outcome.predicted == self.truth)
 
+    @cached_property
     def resampling(self) -> Resampling:
         """Of the documents, or their groups."""
         return Resampling(len(self.documents), self.groups, self.random_state)
 
+    def interval(self, outcome: Outcome) -> tuple[float, float]:
+        """95 %, of the measure."""
+        worth = self.worth(outcome)
+        return self.resampling.mean_interval(worth) if self.numbers else self.resampling.share_interval(worth)
+
     def score(self, outcome: Outcome) -> dict[str, Any]:
         """The measures, each with a 95 % interval; of macro-F1 there is none where all are right, or none is."""
-        drawn, n, worth = self.resampling(), len(self.documents), self.worth(outcome)
+        drawn, n, worth = self.resampling, len(self.documents), self.worth(outcome)
         main = weighted_mean(worth.astype(np.float64))
         if self.numbers:
             name, second = "r2", r_squared(self.truth, outcome.predicted)
-            intervals = drawn.interval(main), drawn.interval(second)
+            other = drawn.interval(second)
         else:
             name, second = "macro_f1", macro_f1(self.truth, outcome.predicted, self.target.n_classes)
             differ = bool(worth.any()) and not worth.all()
-            intervals = drawn.share_interval(worth), drawn.interval(second) if differ else (np.nan, np.nan)
-        found: dict[str, Any] = {self.measure: whole(main, n), f"{self.measure}_interval": list(intervals[0])}
-        return found | {name: whole(second, n), f"{name}_interval": list(intervals[1])}
+            other = drawn.interval(second) if differ else (np.nan, np.nan)
+        found: dict[str, Any] = {self.measure: whole(main, n), f"{self.measure}_interval": list(self.interval(outcome))}
+        return found | {name: whole(second, n), f"{name}_interval": list(other)}
 
     def baseline(self) -> dict[str, Any]:
         """The score of guessing."""
@@ -355,5 +364,5 @@ def compare(task: Task, first: Outcome, second: Outcome) -> dict[str, Any]:
             return mean_a - mean_b
         return 1.0 - mean_a / np.maximum(mean_b, 1e-300)
 
-    facts: dict[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling().interval(gain))}
-    return facts | {"p": paired_p(a, b, task.resampling().groups)}
+    facts: dict[str, Any] = {"gain": whole(gain, len(one)), "gain_interval": list(task.resampling.interval(gain))}
+    return facts | {"p": paired_p(a, b, task.resampling.groups)}

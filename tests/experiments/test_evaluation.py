@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import Ridge
 
 from cflengine import load_model
 from cflengine.engine.checks import InputError
@@ -18,7 +19,7 @@ from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSetti
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
 from cflengine.experiments.findings import SHARES, final_model, find
-from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers
+from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers, marginal_t
 from cflengine.experiments.methods import Candidate
 from cflengine.experiments.splits import Plan, make_plan
 from cflengine.experiments.targets import read_target
@@ -38,7 +39,7 @@ def corpus(n: int = 160, seed: int = 0) -> tuple[list[str], pd.DataFrame]:
     for k in range(n):
         mood, count, who = rng.integers(0, 2), int(rng.integers(0, 5)), int(k % 8)
         pieces = list(rng.choice(words, 9))
-        pieces += ["what a lovely thing , not bad" if mood else "not a lovely thing , what a bad"]
+        pieces += ["what a lovely thing , not bad" if mood else "not a lovely thing , what bad"]
         pieces += ["rich"] * count + [f"cheers from {'abcdefgh'[who]}{who}"]
         texts.append(" ".join(pieces) + " .")
         rows.append(("up" if mood else "down", count + 0.1 * rng.normal(), f"w{who}"))
@@ -107,8 +108,8 @@ def test_kept_dictionaries_are_seconds_saved(tmp_path):
 
 def test_phrases_tell_what_words_cannot(done):
     mood = done[3][0]
-    assert mood.methods["all_kgrams"]["accuracy"] > 0.95
-    assert mood.methods[mood.recommended]["accuracy"] >= mood.methods["unigrams"]["accuracy"]
+    assert mood.methods["all_kgrams"]["accuracy"] > 0.95 and mood.methods[mood.recommended]["accuracy"] > 0.95
+    assert mood.methods["unigrams"]["accuracy"] < 0.7
     assert mood.baseline["accuracy"] < 0.7
 
 
@@ -332,6 +333,37 @@ def test_a_C_at_the_end_of_the_grid_is_followed():
     assert given.regularisation == Regularisation(0.3) and given.dev < fit.dev
 
 
+def test_an_adaptive_penalty_is_a_ridge_on_columns_by_their_t():
+    rng = np.random.default_rng(1)
+    X = rng.poisson(1.0, size=(300, 8)) * rng.uniform(0.1, 5.0, 8)
+    X[:, 6], X[:, 7] = 2.5, 0.0  # a constant and nothing
+    y = X[:, 0] - 2 * X[:, 1] + rng.normal(size=300)
+    rows, split = sparse.csr_matrix(X), Split(np.arange(200), np.arange(200, 250), np.arange(250, 300))
+    t = marginal_t(rows[:200], y[:200])
+    r = np.array([stats.pearsonr(X[:200, j], y[:200])[0] for j in range(6)])
+    np.testing.assert_allclose(t[:6], np.sqrt(198) * np.abs(r) / np.sqrt(1 - r**2))
+    assert (t[6:] == 0).all() and (marginal_t(rows, np.ones(300)) == 0).all()
+    assert np.isfinite(marginal_t(rows, X[:, 0])).all()  # of a column that is the number itself, too
+
+    fit = fit_numbers(rows, y, split, [Regularisation(1.0, 0.0, 0.5)])
+    scaled = X * np.sqrt(t)
+    C = 1.0 / (scaled[:200] ** 2).sum(axis=1).mean()
+    peer = Ridge(alpha=1 / (2 * C)).fit(scaled[:200], y[:200])  # C Σ (y − f)² + ½‖β‖²
+    np.testing.assert_allclose(fit.model.predict(rows), peer.predict(scaled), atol=0.05 * y.std())
+    np.testing.assert_allclose(X @ fit.model.coef_.ravel() + fit.model.intercept_, fit.model.predict(rows))
+
+
+def test_among_many_columns_that_say_nothing_the_adaptive_penalty_is_chosen():
+    rng = np.random.default_rng(2)
+    X = sparse.csr_matrix(rng.normal(size=(400, 300)))
+    y = np.asarray(X[:, :3].sum(axis=1)).ravel() + rng.normal(size=400)
+    split = Split(np.arange(150), np.arange(150, 300), np.arange(300, 400))
+    chosen = fit_numbers(X, y, split)
+    plain = fit_numbers(X, y, split, [Regularisation(C) for C in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)])
+    errors = [np.mean((one.model.predict(X[split.test]) - y[split.test]) ** 2) for one in (chosen, plain)]
+    assert chosen.regularisation.adaptive == 0.5 and errors[0] < 0.8 * errors[1]
+
+
 def test_numbers_in_other_units_are_learnt_alike():
     texts, frame = corpus(120)
     (task,) = tasks_of(texts, frame, "score", test=0.3)
@@ -365,15 +397,73 @@ def test_settings_out_of_range_are_refused(wrong):
         EvaluationSettings(**wrong)
 
 
-def test_other_tools_cut_and_count():
+WORDS = [["new", "york", "city", "is", "big"]] * 40 + [["a", "b"]] * 3
+
+
+def test_gensim_cuts_at_several_thresholds():
     pytest.importorskip("gensim")
+    found = list(rivals.gensim_phrases(WORDS))
+    assert [threshold for threshold, _ in found] == list(rivals.THRESHOLDS)
+    for _, cut in found:
+        assert [" ".join(one).split() for one in cut] == WORDS
+
+
+def test_byte_pairs_are_merged_one_by_one():
     pytest.importorskip("tokenizers")
-    words = [["new", "york", "city", "is", "big"]] * 40 + [["a", "b"]] * 3
-    for cut in (rivals.gensim_phrases(words), rivals.byte_pairs(words, 12)):
-        assert [" ".join(one).split() for one in cut] == words
+    pairs = rivals.BytePairs(WORDS, 5)
+    assert len(pairs.kinds) == 7 and 1 <= len(pairs.merges) <= 5
+    longest = 1
+    for n_merges in range(1, len(pairs.merges) + 1):
+        cut = pairs.cut(n_merges)
+        assert [" ".join(one).split() for one in cut] == WORDS
         counts, names = rivals.count_pieces(cut)
-        assert counts.shape == (43, len(names))
-    assert any("new york" in name for name in names)
+        assert counts.shape == (43, len(names)) and sum(" " in name for name in names) <= n_merges
+        assert max(map(len, cut)) <= 6 - longest
+        longest = 6 - max(map(len, cut))
+    # learnt once, as it would be learnt for this number alone
+    assert rivals.BytePairs(WORDS, 2).merges == pairs.merges[:2] and longest > 1
+
+
+def test_l1_goes_on_while_the_last_is_best_and_is_as_large_as_asked_or_not_there(monkeypatch):
+    monkeypatch.setattr(rivals, "L1_COSTS", (0.02, 0.3))
+    monkeypatch.setattr(rivals, "L1_FURTHER", (1.0, 3.0, 10.0, 30.0, 100.0, 300.0))
+    rng = np.random.default_rng(3)
+    X = rng.poisson(0.3, size=(400, 300))
+    y = X[:, :30] @ rng.normal(size=30) + 0.1 * rng.normal(size=400)
+    texts = [" ".join(f"w{j}" for j in np.repeat(np.arange(300), row)) for row in X]
+    (task,) = tasks_of(texts, pd.DataFrame({"y": y}), "y", test=0.3)
+    run = Evaluation(texts, [task], EvaluationSettings(lams=(0.1,), max_gram=1, countings=("occurrences",)))
+    run.run()
+    rows = run.frame()
+    tried = rows[rows.method == "kgrams:l1"].sort_values("l1_C")
+    assert tried.features.iloc[0] == 1 and 1.0 < tried.l1_C.max() < 300.0 and tried.dev.iloc[:-1].is_monotonic_decreasing
+    assert tried.dev.iloc[-1] >= tried.dev.iloc[-2]  # the first that was no better was the last
+    models = rivals.L1Models(task)
+    counts = run.features._all(1)
+    cost = models.reaching(counts, 20, lambda: True)
+    for train in task.training:
+        assert np.count_nonzero(rivals.l1_weights(counts[train].astype(float), y[train], cost)) >= 20
+        chosen = models.columns(cost, 20, counts, task, train)
+        assert len(chosen) == 20 and (np.diff(chosen) > 0).all()
+    assert models.reaching(counts, 100_000, lambda: True) is None
+
+
+def test_rows_have_the_interval_of_the_method(done):
+    _, _, run, findings, _ = done
+    frame = run.frame()
+    assert (frame.test_low <= frame.test + 1e-12).all() and (frame.test <= frame.test_high + 1e-12).all()
+    finding = findings[1]
+    for name in ("unigrams", "all_kgrams"):  # of one candidate
+        (row,) = frame[(frame.target == "score") & (frame.method == name)].to_dict("records")
+        assert finding.methods[name]["mse_interval"] == [row["test_low"], row["test_high"]]
+    for name, entry in finding.methods.items():
+        assert ("against_all_kgrams" in entry) == name.startswith("compressed:")
+
+
+def test_what_a_targets_own_features_took_is_told(done):
+    for finding in done[3]:
+        own = [entry["feature_seconds"] for name, entry in finding.methods.items() if name.startswith("kgrams:")]
+        assert own and min(own) > 1e-4
 
 
 def test_all_kgrams_that_do_not_fit_are_left_out(monkeypatch):
