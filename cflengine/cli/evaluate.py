@@ -160,8 +160,8 @@ def run(arguments: argparse.Namespace) -> int:
         with TerminalProgress(sys.stderr, show=show, show_lam=True, ends=clock.solving_ends) as progress:
             line = _Line(show)
             evaluation = Evaluation(
-                corpus.texts, tasks, settings, budget=Budget(None, progress.poll), on_row=line.row, on_stage=line.stage,
-                listeners=(progress,), folder=Path(arguments.cache) if arguments.cache else None,
+                corpus.texts, tasks, settings, budget=Budget(clock.left, progress.poll), on_row=line.row,
+                on_stage=line.stage, listeners=(progress,), folder=Path(arguments.cache) if arguments.cache else None,
             )  # fmt: skip
             evaluation.run()
             findings = [find(evaluation, standing) for standing in evaluation.standings]
@@ -209,8 +209,9 @@ def _summary(finding: Any, asked: str) -> None:
     task, table = finding.task, finding.table()
     facts = task.target.summary()
     print(f"{task.target.column} ({many(facts['n_documents'], 'document')}; {task.how}; {task.learner})")
-    rare = "of authors with too few, or too short" if facts["task"] == "author" else "of rare classes"
-    for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare)):
+    rare = "of authors with too few" if facts["task"] == "author" else "of rare classes"
+    short = ("n_short", "of too few words")
+    for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare), short):
         if facts[name]:
             print(f"  {many(facts[name], 'document')} {of}: for the dictionary alone")
     classes = task.target.labels.classes

@@ -37,11 +37,14 @@ def counted_as(counting: str) -> str:
     return "pointers" if counting == "pointers" else "occurrences"
 
 
-def check_counting(counting: str, temperature: float) -> None:
-    """ValueError for a way to count that is none of COUNTINGS, or a temperature that is not above 0 and finite."""
+def check_counting(counting: str, temperature: float, literal_cost: float | None = None) -> None:
+    """ValueError for a way to count that is none of COUNTINGS, a temperature that is not above 0 and finite, or a cost
+    of literals that is no finite number of 0 or more."""
     check_choice(counting, "counting", COUNTINGS)
     if not (is_number(temperature) and 0 < temperature < np.inf):
         raise InputError(f"temperature must be a number above 0, not {temperature!r}.")
+    if literal_cost is not None and not (is_number(literal_cost) and 0 <= literal_cost < np.inf):
+        raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal_cost!r}.")
 
 
 def places_of(index: KGramIndex, gram_ids: np.ndarray) -> np.ndarray:

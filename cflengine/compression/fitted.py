@@ -13,7 +13,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.compression.codebook import Codebook, Encoding, collect_pointers, count_matrix, decode
-from cflengine.compression.counting import count_occurrences, count_places, counted_as, places_of
+from cflengine.compression.counting import check_counting, count_occurrences, count_places, counted_as, places_of
 from cflengine.compression.cutting import Cutter
 from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.model.problem import mean_pointer_cost
@@ -145,6 +145,7 @@ class FittedFeatures(SavedModel, TransformerMixin, BaseEstimator):
 
     def _counted(self, table: TokenTable | None) -> sparse.csr_matrix:
         """Counts of tokens, or of those of ``fit``."""
+        check_counting(self.counting, self.temperature, self.literal_cost)  # all may have been set since
         n = len(self.grams_)
         if self.counting == "pointers":
             return count_matrix(self.encoding_ if table is None else self._codebook.encode(table)[0], n)

@@ -23,7 +23,7 @@ def check_parameters(features: CompressiveFeatures) -> None:
     """InputError for a parameter out of its range, or one that another excludes; the solver's own apart."""
     check_lam(features.lam)
     check_weighting(features.weighting)
-    check_counting(features.counting, features.temperature)
+    check_counting(features.counting, features.temperature, features.literal_cost)
     check_tokens(features.tokens)
     longest = features.max_gram
     if not (isinstance(longest, Integral) and is_number(longest)) or not 1 <= longest <= MAX_WORDS:
@@ -33,6 +33,3 @@ def check_parameters(features: CompressiveFeatures) -> None:
         raise InputError(f"plain_cost must be a number of at least 0 or None, not {plain!r}.")
     if plain is not None and (features.pointer_cost is not None or features.dictionary_cost != "words"):
         raise InputError("plain_cost sets the costs of pointers and words: leave pointer_cost and dictionary_cost.")
-    literal = features.literal_cost
-    if literal is not None and not (is_number(literal) and 0 <= literal < np.inf):
-        raise InputError(f"literal_cost must be a number of at least 0 or None, not {literal!r}.")

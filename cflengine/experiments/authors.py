@@ -31,6 +31,7 @@ from cflengine.experiments.tasks import (
 )
 from cflengine.experiments.weights import Weights, centroid_weights
 from cflengine.linear.labels import Labels, Split
+from cflengine.text.check import words_in
 
 DELTAS = (0.0, 0.5, 1.0, 2.0)
 SVM_AUTHORS = 150
@@ -112,7 +113,7 @@ class AuthorTask:
         self.random_state = random_state
         self.listeners: tuple[Listener, ...] = ()
         rules, y = self.rules, target.labels.y
-        long = np.array([len(text.split()) >= rules.min_words for text in texts]) & (y >= 0)
+        long = np.array([n >= rules.min_words for n in words_in(texts)]) & (y >= 0)
         counts = np.bincount(y[long], minlength=len(target.labels.classes))
         authors = np.flatnonzero(counts >= rules.min_documents)
         rng = np.random.default_rng(random_state)
@@ -127,7 +128,7 @@ class AuthorTask:
         self.y = labels.y
         self.target = Target(
             target.column, "author", labels, n_missing=target.n_missing,
-            n_rare=int((y >= 0).sum() - (self.y >= 0).sum()) + target.n_rare,
+            n_rare=int(long.sum() - (self.y >= 0).sum()) + target.n_rare, n_short=int(((y >= 0) & ~long).sum()),
         )  # fmt: skip
         self.held = np.stack(
             [rng.permutation(np.flatnonzero(self.y == k))[: rules.held_out] for k in range(len(authors))]

@@ -31,5 +31,10 @@ class Budget:
             self.stopped = self.stopped or late or not self.asked()
             return not self.stopped
 
+    def part(self, share: float) -> Callable[[IterationStats], bool]:
+        """A listener that says stop after a share of the time that is left now; never where there is no limit."""
+        ends = None if self.ends is None else self.ends - (1.0 - share) * (self.ends - time.monotonic())
+        return lambda stats: ends is None or time.monotonic() <= ends
+
     def __call__(self, stats: IterationStats) -> bool:
         return self.poll()

@@ -74,7 +74,7 @@ def find_dictionaries(
             raise InputError(f"dictionaries are kept in a folder, and '{folder}' is none.")
         folder.mkdir(parents=True, exist_ok=True)  # what cannot be written to is said before the work
         kept = folder / f"path-{_key(features, table, lams)}"
-        found = _read(kept)
+        found = _read(kept, lams)
         if found is not None:
             return found
     asked = _Asked(listeners)
@@ -120,8 +120,8 @@ def _write(folder: Path, path: DictionaryPath) -> None:
     write_report(folder, {"points": rows})
 
 
-def _read(folder: Path) -> DictionaryPath | None:
-    """What is kept; None where it is not there, or cannot be read, so that it is solved again."""
+def _read(folder: Path, lams: list[float]) -> DictionaryPath | None:
+    """What is kept; None where it is not there, cannot be read, or is not what it was, so that it is solved again."""
     try:
         points = json.loads((folder / "report.json").read_text(encoding="utf-8"))["points"]
         found = tuple(
@@ -133,7 +133,9 @@ def _read(folder: Path) -> DictionaryPath | None:
             )
             for k, row in enumerate(points)
         )
-    except (OSError, ValueError, KeyError, TypeError, ModelFileError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ModelFileError):
+        return None
+    if [one.lam for one in found] != lams or [float(one.model.lam) for one in found] != lams:
         return None
     return DictionaryPath(found, sum(one.seconds for one in found), read=True)
 

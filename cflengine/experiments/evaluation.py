@@ -33,6 +33,8 @@ from cflengine.experiments.tasks import Matrix, Outcome, Task, require_at_most
 from cflengine.linear.weighting import idf_of, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 
+_PATH_SHARE = 0.5  # of the time that is left, for dictionaries: what is learnt from none is worth nothing
+
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings:
@@ -260,12 +262,13 @@ class Evaluation:
     def find_path(self, features: Features) -> None:
         """Dictionaries at every λ."""
         self.on_stage("Finding dictionaries at every λ")
-        heard: tuple[Listener, ...] = (*self.listeners, self.budget)
+        heard: tuple[Listener, ...] = (*self.listeners, self.budget, self.budget.part(_PATH_SHARE))
         lams = self.settings.lams
         features.path = find_dictionaries(self.model, features.table, lams, listeners=heard, folder=self.folder)
         if features.path.stopped:
             found = len(features.path.dictionaries)
-            self.notes.append(f"stopped while dictionaries were found, at {found} of {len(lams)} λ")
+            where = f"at {found} of {len(lams)} λ" if found < len(lams) else "before the last one was as good as asked"
+            self.notes.append(f"stopped while dictionaries were found, {where}")
 
     def _shared(self) -> Iterator[Candidate]:
         """Candidates for all tasks; words first, so that all others can be set beside them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -133,10 +134,15 @@ def _told(finding: Finding) -> dict[str, Any]:
 
 def model_names(columns: Sequence[str]) -> list[str]:
     """The name of each target's model file, of any column's name; names that would be the same get a number."""
-    plain = [re.sub(r"[^0-9A-Za-z_-]+", "_", column)[:60] or "_" for column in columns]
-    lower = [name.lower() for name in plain]  # some systems do not tell capitals apart
-    again = [lower[:k].count(name) for k, name in enumerate(lower)]
-    return [f"model-{name}{f'-{k + 1}' if k else ''}.cflm" for name, k in zip(plain, again, strict=True)]
+    taken: set[str] = set()
+    names = []
+    for column in columns:
+        plain = re.sub(r"[^\w-]+", "_", column)[:50] or "_"
+        tried = chain([plain], (f"{plain}-{k}" for k in count(2)))
+        name = next(one for one in tried if one.lower() not in taken)  # some systems do not tell capitals apart
+        taken.add(name.lower())
+        names.append(f"model-{name}.cflm")
+    return names
 
 
 def write_evaluation(
@@ -181,4 +187,5 @@ def write_evaluation(
             continue
         if model is not None:
             save_model(model, folder / name, about=about_corpus(corpus, finding.task.target.column))
+            report["targets"][finding.task.target.column]["model"] = name
     write_report(folder, report)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -21,6 +22,8 @@ TEST_NAMES = ("test", "testing")  # of a corpus's own parts, in capitals or not
 DEV_NAMES = ("dev", "val", "valid", "validation", "development")
 _DRAWS = 20  # of groups, at most, until their documents are near the shares that were asked for
 _NEAR = 2.0  # by this factor
+_MONTH_YEAR = re.compile(r"^(\d{1,2})[./-]((?:1[5-9]|20)\d\d)$")
+_YEAR_BEHIND = re.compile(r"\d{3,4}(1[5-9]|20)\d\d")
 
 
 @dataclass(frozen=True)
@@ -134,8 +137,11 @@ def _own(metadata: pd.DataFrame, known: np.ndarray, names: Sequence[str]) -> str
     """The corpus's own part of one of these names, if documents with a target are in it."""
     if "split" not in metadata.columns:
         return None
-    there = {name.strip().lower(): name for name in sorted(set(metadata["split"][known].astype(str)))}
-    return next((f"split={there[name]}" for name in names if name in there), None)
+    there = [one for one in sorted(set(metadata["split"][known].astype(str))) if one.strip().lower() in names]
+    if len(there) > 1:
+        several = ", ".join(map(repr, there))
+        raise InputError(f"column 'split' has several parts of one purpose, {several}: write them alike, or name one.")
+    return f"split={there[0]}" if there else None
 
 
 def _folds(
@@ -269,11 +275,34 @@ def _ranks_in_time(values: pd.Series, column: str) -> np.ndarray:
         when = values
     else:
         words = values.dropna().astype(str)
-        words = words[~words.map(is_no_date)].reindex(values.index)
-        when = pd.to_numeric(words, errors="coerce")
-        if not when.notna().equals(words.notna()):  # some are no numbers: then none is one
-            when = _moments(words, column)
+        words = words[~words.map(is_no_date)].str.strip().reindex(values.index)
+        when = _months(words)
+        if when is None:
+            when = pd.to_numeric(words, errors="coerce")
+            if when.notna().equals(words.notna()):
+                _refuse_days_first(words.dropna(), column)
+            else:  # some are no numbers: then none is one
+                when = _moments(words, column)
     return np.where(when.notna(), pd.factorize(when, sort=True)[0], -1)
+
+
+def _months(words: pd.Series) -> pd.Series | None:
+    """Months since the year 0, of a column of months alone: 03.2019, 3/2019; None for another."""
+    parts = words.dropna().str.extract(_MONTH_YEAR.pattern)
+    if not len(parts) or parts.isna().to_numpy().any():
+        return None
+    month, year = parts[0].astype(int), parts[1].astype(int)
+    return (12 * year + month - 1).astype(float).reindex(words.index) if month.between(1, 12).all() else None
+
+
+def _refuse_days_first(words: pd.Series, column: str) -> None:
+    """InputError for dates without marks and the year behind, 25062019, which are no numbers in their order."""
+    behind = len(words) > 0 and words.str.fullmatch(_YEAR_BEHIND.pattern).all()
+    if behind and not words.str.fullmatch(r"(1[5-9]|20)\d{6}").all():
+        raise InputError(
+            f"column {column!r} does not order documents by time: in {words.iloc[0]!r} the year stands behind. Write "
+            "2024-01-31."
+        )
 
 
 def _moments(words: pd.Series, column: str) -> pd.Series:
@@ -285,7 +314,8 @@ def _moments(words: pd.Series, column: str) -> pd.Series:
         why = f"nothing tells which number of {found.two_readings!r} is the day"
         why = f"the year of {found.short_year!r} has two digits" if found.short_year else why
         raise InputError(f"column {column!r} does not order documents by time: {why}. Write 2024-01-31.")
-    return pd.to_datetime(words, errors="coerce", format="mixed", utc=True)
+    plain = words.str.contains(r"^\d{4}|[A-Za-z]{3}", regex=True, na=False)
+    return pd.to_datetime(words.where(plain), errors="coerce", format="mixed", utc=True)
 
 
 def share_of(train: np.ndarray, share: float, random_state: int, target: Target) -> np.ndarray:

@@ -19,8 +19,9 @@ _FEWEST_NUMBERS = 5  # different values, below which numbers are names of classe
 _AUTHOR_DOCUMENTS = 10
 _FEWEST_AUTHORS = 8
 _WRITERS = re.compile(
-    r"author|autor|auteur|作者|writer|user|reviewer|profile|speaker|poster|person|customer|member", re.IGNORECASE
+    r"(author|autor|auteur|writer|user|reviewer|profile|speaker|poster|person|customer|member)(s|id|ids|name)?|.*作者.*"
 )
+_NAMED_BY = frozenset(("id", "ids", "name", "names", "key", "hash", "number", "no", "nr", "code"))  # reviewer_id
 _MOSTLY = 0.8  # of a column's values: what they are, it is
 _WITH_UNIT = r"[+-]?\d+(?:[.,]\d+)?\s*(?P<unit>[^\d\s.,+-][^\d]{0,9})"
 _FEW_OF_A_CLASS = 3.5  # documents of each of many classes, on average
@@ -33,7 +34,8 @@ class Target:
 
     labels: the classes and each document's, of a class or an author; values: float64 (N,), NaN where there is none, of
     a number. n_missing: documents without a value; n_unread: values that were no numbers; n_rare: documents whose class
-    has fewer than FEWEST_OF_A_CLASS. A document without a target still counts for the dictionary.
+    has fewer than FEWEST_OF_A_CLASS; n_short: of authors, documents of too few words. A document without a target still
+    counts for the dictionary.
     """
 
     column: str
@@ -43,6 +45,7 @@ class Target:
     n_missing: int = 0
     n_unread: int = 0
     n_rare: int = 0
+    n_short: int = 0
 
     @property
     def known(self) -> np.ndarray:
@@ -62,6 +65,7 @@ class Target:
         """For a report."""
         facts = {"column": self.column, "task": self.task, "n_documents": int(self.known.sum())}
         facts |= {"n_missing": self.n_missing, "n_unread": self.n_unread, "n_rare": self.n_rare}
+        facts |= {"n_short": self.n_short} if self.task == "author" else {}
         return facts | ({"n_classes": self.n_classes} if self.values is None else {})
 
 
@@ -111,17 +115,26 @@ def _task_of(metadata: pd.DataFrame, column: str) -> str:
     values = metadata[column]
     other = not holds_numbers(values)
     numbers = np.full(len(values), np.nan) if other else as_numbers(values)
-    writers = _WRITERS.search(str(column)) is not None
+    writers = _names_writers(str(column))
     known = numbers[~np.isnan(numbers)]
     are_numbers = len(known) >= _MOSTLY * int(values.notna().sum()) and np.unique(known).size >= _FEWEST_NUMBERS
-    if are_numbers and not (writers and bool((known == np.round(known)).all())):
+    numbered = writers and bool((known == np.round(known)).all())  # names that are numbers
+    if are_numbers and not numbered:
         return "number"
     counts = values.astype(str).where(values.notna()).value_counts()
     if not (are_numbers or other):
         _refuse_units(column, counts)
     prolific = counts[counts >= _AUTHOR_DOCUMENTS]
     many = len(counts) > _MANY_CLASSES and len(prolific) >= _FEWEST_AUTHORS and prolific.sum() > counts.sum() / 2
-    return "author" if writers and many else "number" if are_numbers else "class"
+    return "author" if writers and many else "class"
+
+
+def _names_writers(column: str) -> bool:
+    """Whether a column's name says who wrote: author, user_id, review/profileName; not user_score or customer_age."""
+    parts = [one.lower() for one in re.findall(r"[A-Z]?[^\W_A-Z]+|[A-Z]+(?![a-z])", column)]
+    while len(parts) > 1 and parts[-1] in _NAMED_BY:
+        parts.pop()
+    return bool(parts) and _WRITERS.fullmatch(parts[-1]) is not None
 
 
 def _refuse_units(column: str, counts: pd.Series) -> None:

@@ -97,7 +97,7 @@ class CorpusCheck:
     @property
     def unspaced(self) -> bool:
         """Whether most letters are of a script without blanks between words."""
-        return bool(self.scripts) and sum(share for name, share in self.scripts if name in UNSPACED) > 0.5
+        return _unspaced(self.scripts)
 
 
 def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
@@ -129,6 +129,28 @@ def check_corpus(corpus: Corpus, table: TokenTable) -> CorpusCheck:
         html=np.array(html, dtype=np.int64), first_html=first, lengths=middle, roles=roles, no_answer=marks,
         second_language=second_language(corpus.texts, language),
     )  # fmt: skip
+
+
+def _unspaced(scripts: Sequence[tuple[str, float]]) -> bool:
+    return sum(share for name, share in scripts if name in UNSPACED) > 0.5
+
+
+def words_in(texts: Sequence[str]) -> list[int]:
+    """How many words each text has, separated by white space; of texts in scripts without blanks, how many letters.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        The documents.
+
+    Returns
+    -------
+    list of int
+        One a document.
+    """
+    if _unspaced(scripts_of(texts)):
+        return [sum(map(str.isalnum, text)) for text in texts]
+    return [len(text.split()) for text in texts]
 
 
 def scripts_of(texts: Sequence[str]) -> tuple[tuple[str, float], ...]:

@@ -160,3 +160,17 @@ def test_counting_and_literal_cost_that_are_set_anew_are_those_of_a_fit_with_the
 def test_soft_counts_that_vanish_are_no_nan():
     model = CompressiveFeatures(counting="soft", temperature=0.001, literal_cost=0.01, weighting="tf")
     assert np.isfinite(model.fit(["a b a b a b a b"] * 3).transform(["a b"]).toarray()).all()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"counting": "foo"}, {"counting": "soft", "temperature": 0.0}, {"counting": "soft", "temperature": np.nan},
+     {"counting": "soft", "temperature": -1.0}, {"counting": "soft", "literal_cost": np.nan},
+     {"counting": "soft", "literal_cost": np.inf}],
+)  # fmt: skip
+def test_a_way_to_count_that_is_none_is_refused_after_fit_too(wrong):
+    texts = ["a b c a b", "a b d", "c a b a b"]
+    model = CompressiveFeatures(lam=0.3).fit(texts).set_params(**wrong)
+    for use in (lambda: model.transform(texts), lambda: model.features(weighting="count")):
+        with pytest.raises(ValueError, match=r"counting|temperature|literal_cost"):
+            use()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import numpy as np
 import pandas as pd
@@ -249,9 +250,17 @@ def test_dictionaries_are_kept_by_content(tmp_path, monkeypatch):
     with pytest.raises(pytest.fail.Exception, match="solved again"):
         run(max_gram=2)
     (kept,) = tmp_path.glob("path-*")
-    (kept / "0.cflm").write_bytes(b"cut off")
+    report, whole = (kept / "report.json").read_text(), (kept / "0.cflm").read_bytes()
+    (kept / "report.json").write_text(json.dumps({"points": []}))
     with pytest.raises(pytest.fail.Exception, match="solved again"):
         run()
+    (kept / "report.json").write_text(report)
+    for wrong in (b"cut off", (kept / "1.cflm").read_bytes()):  # nor of another λ
+        (kept / "0.cflm").write_bytes(wrong)
+        with pytest.raises(pytest.fail.Exception, match="solved again"):
+            run()
+    (kept / "0.cflm").write_bytes(whole)
+    assert run().path.read
 
 
 @pytest.mark.parametrize("after", [0, 1, 3, 9])
@@ -286,6 +295,24 @@ def test_what_a_stop_leaves_out_is_said(after, tmp_path):
     assert finding.unseen or "training documents alone" in said or "looked at closely" in said
     assert len(finding.curve) == 2 * len(SHARES) or "learning curve" in said or "looked at closely" in said
     assert (tmp_path / "model-mood.cflm").exists() or "model-mood.cflm" in said
+
+
+def test_dictionaries_leave_time_to_learn_from_them(monkeypatch):
+    texts, frame = corpus(60)
+    run = Evaluation(texts, tasks_of(texts, frame, "mood"), EvaluationSettings(lams=LAMS, rivals=False, time_limit=60))
+    found = []
+
+    def slow(model, table, lams, *, listeners, folder):
+        now = time.monotonic()
+        monkeypatch.setattr(time, "monotonic", lambda: now + 45.0)
+        found.extend(listener(None) for listener in listeners)
+        monkeypatch.undo()
+        return dictionaries.DictionaryPath((), 0.0, stopped=True)
+
+    monkeypatch.setattr(evaluation, "find_dictionaries", slow)
+    run.find_path(run.prepare())
+    assert found == [True, False]  # of all time there is some left; of the path's there is none
+    assert "stopped while dictionaries were found, at 0 of 2 λ" in run.notes
 
 
 def test_time_that_is_up_stops():
@@ -436,7 +463,9 @@ def test_l1_goes_on_while_the_last_is_best_and_is_as_large_as_asked_or_not_there
     run.run()
     rows = run.frame()
     tried = rows[rows.method == "kgrams:l1"].sort_values("l1_C")
-    assert tried.features.iloc[0] == 1 and 1.0 < tried.l1_C.max() < 300.0 and tried.dev.iloc[:-1].is_monotonic_decreasing
+    assert (
+        tried.features.iloc[0] == 1 and 1.0 < tried.l1_C.max() < 300.0 and tried.dev.iloc[:-1].is_monotonic_decreasing
+    )
     assert tried.dev.iloc[-1] >= tried.dev.iloc[-2]  # the first that was no better was the last
     models = rivals.L1Models(task)
     counts = run.features._all(1)
@@ -614,7 +643,8 @@ def test_a_stop_is_heard_while_learning():
 
 def test_files_of_models_never_share_a_name():
     names = model_names(["评分", "标签", "a b", "a_b", "A_B", "x"])
-    assert len({name.lower() for name in names}) == 6 and names[-1] == "model-x.cflm"
+    assert len({name.lower() for name in names}) == 6 and names[-1] == "model-x.cflm" and names[0] == "model-评分.cflm"
+    assert len(set(model_names(["%", "&", "_-2", "_"]))) == 4
 
 
 @pytest.mark.parametrize("wrong", [

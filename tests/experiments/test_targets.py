@@ -368,3 +368,51 @@ def test_numbers_so_small_that_their_squares_are_none():
 
 def test_a_column_may_be_called_by_a_number():
     assert read_target(pd.DataFrame({0: ["a", "b"] * 20}), 0, "auto").task == "class"
+
+
+@pytest.mark.parametrize(
+    ("form", "unordered"),
+    [("%m.%Y", False), ("%m/%Y", False), ("%Y%m%d", False), ("%d %b %Y", False), ("%B %d, %Y", False),
+     ("%y-%m-%d", True), ("%d-%m-%y", True), ("%d%m%Y", True), ("%m%d%Y", True)],
+)  # fmt: skip
+def test_dates_that_would_be_put_in_a_wrong_order_are_refused(form, unordered):
+    when = pd.date_range("2018-03-05", periods=150, freq="17D")
+    own = frame(150).assign(when=when.strftime(form))
+    if unordered:
+        with pytest.raises(InputError, match=r"Write 2024-01-31"):
+            make_plan(own, [read_target(own, "kind")], time="when")
+        return
+    ((train, dev, test),) = parts(make_plan(own, [read_target(own, "kind")], time="when"))
+    train, dev, test = (when[sorted(part)] for part in (train, dev, test))
+    assert train.max() <= dev.min() and dev.max() <= test.min()
+
+
+@pytest.mark.parametrize("name", ["author", "user_id", "userId", "review/profileName", "作者", "Speakers", "poster_nr"])
+def test_whole_numbers_that_name_writers_are_no_quantities(name):
+    many = pd.DataFrame({name: [100 + k % 60 for k in range(720)]})
+    few = pd.DataFrame({name: [100 + k % 10 for k in range(720)]})
+    assert read_target(many, name).task == "author" and read_target(few, name).task == "class"
+
+
+@pytest.mark.parametrize("name", ["user_score", "customer_age", "reviewer_rating", "member_since", "personality"])
+def test_what_is_said_of_writers_is_a_number(name):
+    assert read_target(pd.DataFrame({name: [100 + k % 60 for k in range(720)]}), name).task == "number"
+
+
+@pytest.mark.parametrize("others", [("test", "Test"), ("test", "testing"), ("test", " test")])
+def test_a_split_column_with_two_parts_of_one_purpose_is_refused(others):
+    own = frame(200).assign(split=["train", others[0], others[1], "train"] * 50)
+    with pytest.raises(InputError, match="several parts of one purpose"):
+        make_plan(own, [read_target(own, "kind")])
+
+
+def test_short_texts_of_authors_are_counted_apart_and_letters_where_there_are_no_blanks():
+    own = prolific(6, 13)
+    texts = ["one two three four five six seven eight nine ten"] * len(own)
+    texts[:3] = ["too short"] * 3
+    target = AuthorTask(read_target(own, "author", "author"), texts).target
+    assert target.summary()["n_short"] == 3 and target.n_rare == 0
+    chinese = ["今天的啤酒非常好喝我喜欢"] * len(own)
+    assert AuthorTask(read_target(own, "author", "author"), chinese).target.n_classes == 6
+    with pytest.raises(InputError, match="0 of 6 authors"):
+        AuthorTask(read_target(own, "author", "author"), ["好喝"] * len(own))

@@ -16,7 +16,7 @@ _TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")  # alone, among dates
 _MONTHLY = re.compile(r"(1[5-9]\d\d|20\d\d)-(\d\d)")
 _NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?: ?[rRгГ]\.?)?")  # "r." and "г." are Slavic for "year"
-_SHORT_YEAR = re.compile(r"\d\d([./])\d\d\1\d\d")  # which of the three is the year, nothing tells
+_SHORT_YEAR = re.compile(r"\d\d([./-])\d\d\1\d\d")  # which of the three is the year, nothing tells
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = dict(zip(_MONTHS, range(1, 13), strict=True)) | {
     name: number
