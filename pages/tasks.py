@@ -18,7 +18,7 @@ st.title("Tasks")
 st.markdown(
     "Do phrases predict anything better than words do? Pick a column of your own, a rating, a label, an author: it is "
     "learnt from words, from all K-grams and from compressive features at every λ, and all are judged on the same "
-    "documents, which nothing was learnt from."
+    "documents, whose answers nothing was learnt from."
 )
 possible = draw_task_controls()
 job = current_job(TASKS)

@@ -3,6 +3,7 @@ from .evaluation import Budget, Evaluation, EvaluationSettings, Standing
 from .explain import judge_of, word_weights
 from .export import evaluation_report, flat_table, write_evaluation
 from .findings import Finding, final_model, find
+from .methods import method_name
 from .run import evaluate, make_tasks
 from .search import CompressiveSearchCV
 from .splits import make_plan
@@ -29,6 +30,7 @@ __all__ = [
     "judge_of",
     "make_plan",
     "make_tasks",
+    "method_name",
     "read_target",
     "to_the_end",
     "word_weights",

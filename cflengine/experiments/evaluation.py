@@ -28,7 +28,7 @@ from cflengine.engine.jit import threads
 from cflengine.engine.progress import Listener
 from cflengine.experiments.budget import Budget
 from cflengine.experiments.dictionaries import DictionaryPath, find_dictionaries
-from cflengine.experiments.methods import TEMPERATURES, Candidate, Features, check_tried
+from cflengine.experiments.methods import TEMPERATURES, Candidate, Features, check_tried, method_name
 from cflengine.experiments.tasks import Matrix, Outcome, Task, require_at_most
 from cflengine.linear.weighting import idf_of, weigh
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
@@ -310,7 +310,7 @@ class Evaluation:
         assert self.features is not None
         if not self.budget.poll():
             at = f" at λ = {candidate.label['lam']:.3g}" if candidate.label.get("lam") else ""
-            name = candidate.method.replace("compressed:", "compressed K-grams, ").replace("_", " ")
+            name = method_name(candidate.method)
             self.notes.append(f"stopped before {name}{at}: what comes after it was not tried")
             return False
         counts = self.features.counts(candidate)

@@ -164,9 +164,10 @@ def mean_square(X: sparse.csr_matrix) -> float:
 
 
 def preference(model: Any, X: sparse.csr_matrix, predicted: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """float64 (n,): the score of the class that is predicted less that of the true one."""
+    """float64 (n,): the score of the class that is predicted less that of the true one; of two classes, which have one
+    score for both, that score."""
     scores = model.decision_function(X)
-    table = np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+    table = np.column_stack([-scores / 2, scores / 2]) if scores.ndim == 1 else scores
     place = {label: k for k, label in enumerate(model.classes_.tolist())}
     at = np.array([place.get(label, -1) for label in truth.tolist()])
     rows = np.arange(len(truth))

@@ -41,8 +41,37 @@ from cflengine.text.tokens import TokenTable, printable
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 TEMPERATURES = (0.5, 3.0)
+METHOD_NAMES = {
+    "unigrams": "words", "tf_idf": "words, tf-idf", "all_kgrams": "all K-grams",
+    "compressed:pointers": "compressed, pointers (the paper's)", "compressed:occurrences": "compressed, occurrences",
+    "compressed:soft": "compressed, soft counts", "compressed:several": "compressed, all λ together",
+    "phrases:gensim": "gensim phrases", "phrases:bpe": "byte pairs over words",
+    "phrases:bpe:equal": "byte pairs over words, as many as the compressed", "baseline": "guessing",
+}  # fmt: skip
+_SCORES = {
+    "document_frequency": "the most frequent", "chi2": "chosen by χ²", "mutual_information": "by information gain",
+    "f_test": "by an F test", "l1": "by ℓ1",
+}  # fmt: skip
 UNIGRAMS, TF_IDF, ALL_KGRAMS, SEVERAL = "unigrams", "tf_idf", "all_kgrams", "compressed:several"
 _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
+
+
+def method_name(method: str) -> str:
+    """A method in words.
+
+    Parameters
+    ----------
+    method : str
+        As results have it: "compressed:soft".
+
+    Returns
+    -------
+    str
+    """
+    if not method.startswith("kgrams:"):
+        return METHOD_NAMES.get(method, method)
+    score, _, equal = method.removeprefix("kgrams:").partition(":")
+    return f"K-grams {_SCORES.get(score, score)}" + (", as many as the compressed" if equal else "")
 
 
 def check_tried(settings: Any) -> None:

@@ -179,6 +179,12 @@ class DocumentTask:
             unknown = sum(int((~_learnt(split, target)).sum()) for split in self.splits)
             self.how += f"; {unknown:,} judged documents are of classes that were not learnt" if unknown else ""
         self.documents = np.concatenate([split.test for split in self.splits])
+        if target.values is None and len(seen := np.unique(target.labels.y[self.documents])) == 1:
+            name = target.labels.classes[int(seen[0])]
+            raise InputError(
+                f"split so, the documents to judge {target.column!r} by are all {name!r}, and any guess would be "
+                "right: split otherwise."
+            )
         self.groups = None if plan.groups is None else plan.groups[self.documents]
         self.numbers = target.values is not None
         self.linear = self.numbers or target.n_classes <= MOST_LINEAR

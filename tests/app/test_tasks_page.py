@@ -12,11 +12,12 @@ import pytest
 from visiting import captions, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
+from cflengine.experiments import method_name
 from cflengine.text.token_presets import USUAL_TOKENS
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.settings import settings_from
 from pages.parts.tasks.close import tasks_command
-from pages.parts.tasks.controls import target_columns
+from pages.parts.tasks.controls import refused_columns, target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
 from pages.parts.tasks.view import (
@@ -24,12 +25,12 @@ from pages.parts.tasks.view import (
     against,
     between,
     confusions,
-    method_name,
     most_wrong,
     no_better,
     own_choices,
     telling_rows,
     verdict,
+    worth,
 )
 
 HOSTILE = "<b>*m*</b> $x$"
@@ -72,9 +73,10 @@ def test_an_interval_is_told_without_signs(low, high, said):
     ("gain", "interval", "p", "said"),
     [
         (0.058, (0.008, 0.109), 0.01, "predict **better** than words, by 5.8 points"),
-        (0.058, (0.008, 0.109), 0.065, "do **as well** as words"), (-0.058, (-0.109, -0.008), 0.065, "**as well**"),
+        (0.058, (0.008, 0.109), 0.065, "are **not shown to differ** from words"),
+        (-0.058, (-0.109, -0.008), 0.065, "**not shown to differ**"),
         (-0.058, (-0.109, -0.008), 0.01, "predict **worse**"),
-        (0.01, (-0.01, 0.03), 0.01, "the difference is 1.0 points"),
+        (0.01, (-0.01, 0.03), 0.01, "the difference measured is 1.0 points"),
     ],
 )  # fmt: skip
 def test_a_verdict_is_one_of_the_interval_and_of_p(gain, interval, p, said):
@@ -99,7 +101,7 @@ def test_without_an_interval_only_p_is_told():
     none = [np.nan, np.nan]
     entry = {"accuracy": 0.9, "accuracy_interval": none, "features": 1234}
     assert _sized(entry, "accuracy") == "1,234 features."
-    assert "as well" in verdict({"gain": 0.3, "gain_interval": none, "p": 0.5}, "accuracy")
+    assert "not shown" in verdict({"gain": 0.3, "gain_interval": none, "p": 0.5}, "accuracy")
 
 
 def test_columns_that_can_be_predicted():
@@ -108,6 +110,34 @@ def test_columns_that_can_be_predicted():
     assert target_columns(frame.drop(columns="text")) == {
         "label": "class", "mood": "class", "score": "number", "who": "class",
     }  # fmt: skip
+
+
+def test_columns_that_cannot_say_why():
+    frame = reviews().assign(id=[f"i{k}" for k in range(90)], same="x")
+    why = refused_columns(frame.drop(columns="text"))
+    assert set(why) == {"id", "same"} and "'same'" in why["same"] and "90 different values" in why["id"]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(12.8, "12.80"), (9.4734, "9.473"), (0.5512, "0.5512"), (0.05, "0.05000"), (1234.5, "1,234"),
+                        (2e7, "2e+07"), (1e-9, "1e-09"), (0.0, "0"), (np.nan, "–")],
+)  # fmt: skip
+def test_errors_have_four_digits_that_tell(value, said):
+    assert worth(value, "mse") == said
+
+
+def test_learning_curves_of_different_features_look_different():
+    names = ["unigrams", "compressed:several", "compressed:soft"]
+    curve = pd.DataFrame({"method": np.repeat(names, 2), "share": [0.5, 1.0] * 3, "accuracy": 0.5})
+    traces = curve_figure(curve, "accuracy").data
+    assert len({(one.line.color, one.line.dash, one.marker.symbol) for one in traces}) == 3
+    assert [one.name for one in traces] == ["words", "compressed, all λ together", "compressed, soft counts"]
+
+
+def test_no_accuracy_is_above_all():
+    frame = pd.DataFrame({"method": "unigrams", "lam": 0.0, "dev": 1.0, "test": [1.0] * 3, "features": 3})
+    low, high = lam_figure(frame, "accuracy").layout.yaxis.range
+    assert low < 1.0 < high < 1.002
 
 
 def test_a_run_finds_and_figures_show():
@@ -120,6 +150,10 @@ def test_a_run_finds_and_figures_show():
         assert {"pointers", "occurrences", "soft", "words (λ = 0)", "all K-grams"} <= names
         line = next(trace for trace in figure.data if trace.name == "occurrences")
         assert len(line.x) == 3 and np.all(np.diff(line.x) > 0)
+        low, high = np.array(line.customdata)[:, 1:].T.astype(float)
+        assert (low <= line.y).all() and (line.y <= high).all()
+        (band,) = [trace for trace in figure.data if trace.fill == "toself"]  # of the best way to count
+        assert len(band.x) == 6 and len(band.y) == 6
         assert len(curve_figure(finding.curve, measure).data) == 2
     assert len(lam_figure(run.frame("mood").head(0), "accuracy").data) == 0
     assert len(lam_figure(run.frame("mood").head(1), "accuracy").data) == 1
@@ -127,7 +161,11 @@ def test_a_run_finds_and_figures_show():
     assert (np.diff(wrong["wrong"]) <= 0).all()
     assert set(confusions(mood)) == {"is", "taken for", "documents", "of"}
     assert any("good" in feature for feature in telling_rows(mood, None)["feature"].head(4))
-    assert {method_name(name) for name in mood.methods} >= {"words", "all K-grams", "K-grams chosen by χ², as many"}
+    assert {method_name(name) for name in mood.methods} >= {
+        "words",
+        "all K-grams",
+        "K-grams chosen by χ², as many as the compressed",
+    }
 
 
 def test_the_page_compares_and_hands_on(open_app):

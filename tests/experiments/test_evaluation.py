@@ -20,7 +20,7 @@ from cflengine.experiments.evaluation import Budget, Evaluation, EvaluationSetti
 from cflengine.experiments.explain import word_weights
 from cflengine.experiments.export import evaluation_report, flat_table, model_names, write_evaluation
 from cflengine.experiments.findings import SHARES, final_model, find
-from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers, marginal_t
+from cflengine.experiments.learners import Regularisation, fit_classes, fit_numbers, marginal_t, preference
 from cflengine.experiments.methods import Candidate
 from cflengine.experiments.splits import Plan, make_plan
 from cflengine.experiments.targets import read_target
@@ -660,3 +660,23 @@ def test_settings_that_are_none_are_refused_at_once(wrong):
 def test_rules_for_authors_that_are_none(wrong):
     with pytest.raises(InputError):
         AuthorRules(**wrong)
+
+
+def test_by_how_much_a_class_was_preferred_is_the_score_that_its_words_sum_to():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_matrix(rng.normal(size=(90, 4)))
+    for n_classes in (2, 3):
+        y = np.argmax(X[:, :n_classes].toarray() + 0.5 * rng.normal(size=(90, n_classes)), axis=1)
+        model = fit_classes(X, y, Split(np.arange(60), np.arange(60, 90), np.arange(60, 90))).model
+        scores, said = model.decision_function(X), model.predict(X)
+        wrong = preference(model, X, said, y)
+        expected = np.abs(scores) if n_classes == 2 else scores.max(axis=1) - scores[np.arange(90), y]
+        np.testing.assert_allclose(wrong[said != y], expected[said != y])
+        assert (said != y).any() and (wrong[said == y] == 0).all()
+
+
+def test_judged_by_one_class_alone_is_refused():
+    texts, frame = corpus(160)
+    own = frame.assign(split=["train"] * 80 + ["dev"] * 40 + ["test"] * 40, kind=["a", "b"] * 60 + ["a"] * 40)
+    with pytest.raises(InputError, match=r"are all 'a', and any guess would be right"):
+        tasks_of(texts, own, "kind")

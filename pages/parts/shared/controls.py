@@ -111,7 +111,7 @@ def run_and_stop(
             disabled=not busy or job.stop.is_set(),
             width="stretch",
             key=f"stop{key}",
-            help="Keeps what has been found so far, certified.",
+            help="Keeps what has been found so far.",
         )
 
 
@@ -353,7 +353,7 @@ def queue_notes(job: Job) -> None:
     if waits := BOARD.place(job):
         st.caption(waits)
     elif job.active and job.stop.is_set():
-        st.caption("Stopping: re-encoding and certifying the best solution so far …")
+        st.caption("Stopping: what has been found so far is kept …")
 
 
 def rerun_at_end(job: Job) -> None:

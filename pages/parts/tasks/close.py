@@ -277,6 +277,7 @@ def tasks_command(loaded: LoadedCorpus, run: TasksRun) -> str:
     choice = run.choice
     options: dict[str, Any] = {"lams": f"0.01:3:{choice.n_lams}", "max_gram": choice.max_gram}
     options |= {"folds": 5} if choice.how == "folds" else {}
+    options |= {"held_out": choice.held_out} if choice.held_out != 3 else {}
     options |= {choice.how: choice.by} if choice.how in ("group", "time") and choice.by else {}
     line = command_line("evaluate", loaded, options, "worth")
     if not choice.rivals:

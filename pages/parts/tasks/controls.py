@@ -13,7 +13,8 @@ from pages.parts.shared.controls import BUTTONS, gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
-from pages.parts.tasks.run import HOW, SLOW_TOKENS, TasksChoice, TasksRun
+from pages.parts.shared.words import plain
+from pages.parts.tasks.run import HOW, OWN_SPLIT, SLOW_TOKENS, TasksChoice, TasksRun
 
 MOST_COLUMNS = 8
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity", "rating", "author")
@@ -24,7 +25,16 @@ _WORDS = {"class": "classes", "number": "a number", "author": "many values, as a
 def target_columns(metadata: Any) -> dict[str, str]:
     """Columns that can be predicted, the likeliest first -> the task each would be. Dates, and the column that says
     which documents are for testing, are for splitting; names of documents come last."""
-    found, rank = {}, {}
+    return _targets(metadata)[0]
+
+
+def refused_columns(metadata: Any) -> dict[str, str]:
+    """Columns that cannot be predicted -> why, in a sentence; those that are for splitting are not among them."""
+    return _targets(metadata)[1]
+
+
+def _targets(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
+    found, refused, rank = {}, {}, {}
     order = {name: k for k, name in enumerate(_LIKELY)}
     for column in map(str, metadata.columns):
         role = role_of(column, metadata[column]).role
@@ -32,11 +42,12 @@ def target_columns(metadata: Any) -> dict[str, str]:
             continue
         try:
             found[column] = read_target(metadata, column).task
-        except ValueError:
+        except ValueError as error:
+            refused[column] = str(error)
             continue
         place = _ROLES.index(role) if role in _ROLES else len(_ROLES)
         rank[column] = (role == "id", order.get(column.lower(), len(order)), place)
-    return dict(sorted(found.items(), key=lambda item: rank[item[0]]))
+    return dict(sorted(found.items(), key=lambda item: rank[item[0]])), refused
 
 
 def draw_task_controls() -> bool:
@@ -54,11 +65,13 @@ def draw_task_controls() -> bool:
             "Predict", list(columns), default=list(choice.columns), key="widget_tasks_columns", width=520,
             max_selections=MOST_COLUMNS, format_func=lambda column: f"{column} ({_WORDS[columns[column]]})",
             on_change=_take_columns,
-            help="One or several columns. Features are made once for all of them.",
+            help="One or several columns. Features are made once for all of them." + _refused(),
         )  # fmt: skip
         run_and_stop(
             job, start_tasks, lambda: stop_job(TASKS), label="Compare", disabled=not choice.columns, width=BUTTONS,
         )  # fmt: skip
+    if refused := _known()[1]:
+        st.caption(f"Not offered: {plain(', '.join(refused))}; the question mark above says why.")
     with st.expander("How: split, λ, other tools", key="tasks_details"):
         _details(choice)
     if job is not None and not job.active and job.key != _key():
@@ -70,11 +83,17 @@ def _details(choice: TasksChoice) -> None:
     names = [str(name) for name in current_corpus().corpus.metadata.columns if str(name) not in choice.columns]
     split, by = st.columns(2)
     hows = [how for how in HOW if names or how not in ("group", "time")]
+    own = "split" in current_corpus().corpus.metadata and "split" not in choice.columns
     split.selectbox(
         "Documents that are judged", hows, index=hows.index(choice.how) if choice.how in hows else 0,
-        format_func=HOW.__getitem__, key="widget_tasks_how", on_change=_take_how,
-        help="Of authors three documents each are always held out, as in the paper.",
+        format_func=lambda how: OWN_SPLIT if how == "usual" and own else HOW[how], key="widget_tasks_how",
+        on_change=_take_how, help="Of authors some documents each are held out instead, as in the paper.",
     )  # fmt: skip
+    if "author" in {_columns().get(column) for column in choice.columns}:
+        by.number_input(
+            "Documents held out of each author", 1, 9, choice.held_out, key="widget_tasks_held",
+            on_change=lambda: _set(held_out=int(st.session_state.widget_tasks_held)),
+        )  # fmt: skip
     if choice.how in ("group", "time"):
         by.selectbox(
             "By column", names, index=names.index(choice.by) if choice.by in names else 0, key="widget_tasks_by",
@@ -97,10 +116,22 @@ def _details(choice: TasksChoice) -> None:
 
 
 def _columns() -> dict[str, str]:
+    return _known()[0]
+
+
+def _refused() -> str:
+    """Which columns are not offered, and why, for a tooltip."""
+    refused = _known()[1]
+    if not refused:
+        return ""
+    return "\n\nNot offered:\n" + "".join(f"\n- {plain(why)}" for why in refused.values())
+
+
+def _known() -> tuple[dict[str, str], dict[str, str]]:
     loaded = current_corpus()
     known = st.session_state.get("tasks_columns")
     if known is None or known[0] != loaded.id:
-        known = st.session_state.tasks_columns = (loaded.id, target_columns(loaded.corpus.metadata))
+        known = st.session_state.tasks_columns = (loaded.id, _targets(loaded.corpus.metadata))
     return known[1]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from cflengine.experiments import method_name
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 
 _LOOKS = {
@@ -16,6 +17,7 @@ _LOOKS = {
     "compressed:occurrences": (BLUE, "solid", "circle"),
     "compressed:soft": (GREEN, "dot", "diamond"),
 }
+_MORE_LOOKS = {"compressed:several": ("#aa3377", "dashdot", "hexagram")}
 _RIVALS = ("#aa3377", "#b8860b", "#56788f", "#7f4f9e")
 _DASHES = ("longdash", "dashdot")
 
@@ -25,7 +27,8 @@ def lam_figure(
 ) -> go.Figure:
     """Accuracy, or error, of every way to count over λ (Figure 3 of the paper); unigrams as λ = 0; rivals as lines.
 
-    frame: an evaluation's rows of one target; methods: what is known of the chosen ones, with their intervals.
+    frame: an evaluation's rows of one target; methods: what is known of the chosen ones, with their intervals. The way
+    to count that is best on the documents to choose by has a band of intervals, the others have theirs on hover.
     """
     figure = go.Figure()
     methods = methods or {}
@@ -34,16 +37,26 @@ def lam_figure(
     left = lams[0] / 2.2
     percent = measure == "accuracy"
     shape = ".1%" if percent else ".4g"
+    ranked = with_lam.sort_values("dev", ascending=not percent, kind="stable") if len(with_lam) else with_lam
+    leading = ranked["method"].iloc[0] if len(ranked) else ""
     for name, (colour, dash, symbol) in _LOOKS.items():
         own = with_lam[with_lam["method"] == name] if len(with_lam) else with_lam
         if not len(own):
             continue
         best = own.sort_values("dev", ascending=not percent, kind="stable").drop_duplicates("lam").sort_values("lam")
+        bounds = best[["test_low", "test_high"]] if part == "test" else None
+        if bounds is not None and name == leading and bounds.notna().to_numpy().all():
+            figure.add_scatter(
+                x=[*best["lam"], *best["lam"][::-1]], y=[*bounds["test_low"], *bounds["test_high"][::-1]], mode="none",
+                fill="toself", fillcolor=_faint(colour), showlegend=False, hoverinfo="skip",
+            )  # fmt: skip
+        said = "" if bounds is None else f"<br>95 % interval %{{customdata[1]:{shape}}} to %{{customdata[2]:{shape}}}"
         figure.add_scatter(
             x=best["lam"], y=best[part], mode="lines+markers", name=name.partition(":")[2],
             line={"color": colour, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 8},
-            customdata=best["features"],
-            hovertemplate=f"{name}: %{{y:{shape}}}<br>λ = %{{x:.3g}}, %{{customdata:,}} features<extra></extra>",
+            customdata=best[["features", *([] if bounds is None else bounds.columns)]],
+            hovertemplate=f"{name.partition(':')[2]}: %{{y:{shape}}}{said}<br>λ = %{{x:.3g}}, %{{customdata[0]:,}} "
+            "features<extra></extra>",
         )  # fmt: skip
         chosen = methods.get(name)
         if chosen is not None and part == "test":
@@ -80,7 +93,8 @@ def lam_figure(
         value = float(frame[part].iloc[0]) if len(frame) else 0.5
         figure.update_yaxes(range=[0.8 * value, min(1.2 * value, 1.02) if percent else 1.2 * value])
     elif percent and (low := float(frame[part].min())) > 0.95:  # Plotly's own axis would go on to 200 %
-        figure.update_yaxes(range=[low - 0.1 * (1.02 - low), 1.02])
+        above = 1.0 + 0.03 * max(1.0 - low, 0.02)
+        figure.update_yaxes(range=[low - 0.1 * (above - low) - 0.005, above])
     return _sized(figure)
 
 
@@ -104,22 +118,28 @@ def points_figure(truth: np.ndarray, predicted: np.ndarray, column: str) -> go.F
     """Predicted against true numbers."""
     from pages.parts.losses.figures import prediction_figure
 
-    return prediction_figure(truth, predicted, column)
+    return prediction_figure(truth, predicted, f"true {column}")
 
 
 def curve_figure(curve: pd.DataFrame, measure: str) -> go.Figure:
     """What a share of the training documents is worth."""
     figure = go.Figure()
     for name, own in curve.groupby("method", sort=False):
-        colour, dash, symbol = _LOOKS.get(str(name), (GREY, "solid", "star"))
+        colour, dash, symbol = (_LOOKS | _MORE_LOOKS).get(str(name), (GREY, "solid", "star"))
         figure.add_scatter(
-            x=own["share"], y=own[measure], mode="lines+markers", name=str(name).partition(":")[2] or "words",
+            x=own["share"], y=own[measure], mode="lines+markers", name=method_name(str(name)),
             line={"color": colour, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 8},
         )  # fmt: skip
     figure.update_xaxes(title_text="share of the documents learnt from", tickformat=".0%", range=[0, 1.05])
     percent = measure == "accuracy"
     figure.update_yaxes(title_text=measure if percent else "mean squared error", tickformat=".2~%" if percent else None)
     return _sized(figure)
+
+
+def _faint(colour: str) -> str:
+    """A colour to fill a band with, under the lines."""
+    red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.13)"
 
 
 def _sized(figure: go.Figure) -> go.Figure:

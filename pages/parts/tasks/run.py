@@ -15,23 +15,25 @@ import streamlit as st
 from cflengine import IterationStats
 from cflengine.compression import path_lams, warm_up
 from cflengine.engine import InputError
-from cflengine.experiments import Budget, Evaluation, EvaluationSettings, Finding, find, make_tasks
+from cflengine.experiments import AuthorRules, Budget, Evaluation, EvaluationSettings, Finding, find, make_tasks
+from cflengine.plq import warm_up as warm_learners
 from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
 HOW = {
-    "usual": "by the column split, else a quarter at random, few in folds",
+    "usual": "a quarter at random; of fewer than 1,000 documents, all of them in five folds",
     "folds": "every document once, in five folds",
     "group": "keep documents of a group together",
     "time": "judge by the latest",
 }
+OWN_SPLIT = "those that the column split says are for testing"  # usual, where there is such a column
 SLOW_TOKENS = 1_000_000  # beyond, fewer λ and no other tools unless asked for
 
 
 @dataclass(frozen=True)
 class TasksChoice:
     """columns: to predict; how: to split (HOW), by: the column that takes; n_lams: of the path; rivals: whether other
-    tools are tried, too; max_gram: K."""
+    tools are tried, too; max_gram: K; held_out: documents of each author."""
 
     columns: tuple[str, ...]
     how: str = "usual"
@@ -39,6 +41,7 @@ class TasksChoice:
     n_lams: int = 10
     rivals: bool = True
     max_gram: int = 3
+    held_out: int = 3
     tokens: TokenChoice = USUAL_TOKENS
 
     @property
@@ -49,11 +52,12 @@ class TasksChoice:
     @property
     def plan(self) -> dict[str, Any]:
         """How documents are split, as :func:`make_tasks` takes it. Raises ValueError where a column is missing."""
+        rules = {"rules": AuthorRules(held_out=self.held_out)}
         if self.how in ("group", "time"):
             if self.by is None:
                 raise InputError("say which column documents are split by.")
-            return {self.how: self.by}
-        return {"folds": 5} if self.how == "folds" else {}
+            return rules | {self.how: self.by}
+        return rules | ({"folds": 5} if self.how == "folds" else {})
 
 
 @st.cache_resource(show_spinner=False)
@@ -79,6 +83,7 @@ class TasksRun:
         tasks = make_tasks(texts, metadata, choice.columns, **choice.plan)
         self.stage = "Loading the engine"
         warm_up("guided", "counting")
+        warm_learners()  # otherwise the first method, words, would be charged for it
         settings = EvaluationSettings(
             lams=choice.lams, max_gram=choice.max_gram, rivals=choice.rivals, **choice.tokens.parameters
         )

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from cflengine.experiments import Finding
+from cflengine.experiments import Finding, method_name
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row
@@ -16,37 +16,14 @@ from pages.parts.shared.words import many, number, percent, plain
 from pages.parts.tasks.figures import lam_figure
 from pages.parts.tasks.run import TasksRun
 
-NAMES = {
-    "unigrams": "words",
-    "tf_idf": "words, tf-idf",
-    "all_kgrams": "all K-grams",
-    "compressed:pointers": "compressed, pointers (the paper's)",
-    "compressed:occurrences": "compressed, occurrences",
-    "compressed:soft": "compressed, soft counts",
-    "compressed:several": "compressed, all λ together",
-    "phrases:gensim": "gensim phrases",
-    "phrases:bpe": "byte pairs over words",
-    "baseline": "guessing",
-}
-_SCORES = {
-    "document_frequency": "the most frequent", "chi2": "chosen by χ²", "mutual_information": "by information gain",
-    "f_test": "by an F test", "l1": "by ℓ1",
-}  # fmt: skip
-
-
-def method_name(method: str) -> str:
-    """A method in words."""
-    if not method.startswith("kgrams:"):
-        return NAMES.get(method, method)
-    score, _, equal = method.removeprefix("kgrams:").partition(":")
-    return f"K-grams {_SCORES.get(score, score)}" + (", as many" if equal else "")
-
 
 def worth(value: float, measure: str) -> str:
     """An accuracy or an error for people."""
     if measure == "accuracy":
         return percent(value, 1)
-    return f"{value:.3g}" if value >= 1e6 else number(value, 4 if value < 10 else 2)
+    if not math.isfinite(value) or not 1e-4 <= value < 1e6:
+        return number(value) if value == 0 or not math.isfinite(value) else f"{value:.3g}"
+    return number(value, max(3 - math.floor(math.log10(value)), 0))  # four digits that tell
 
 
 def draw_live(job: Job) -> None:
@@ -107,14 +84,25 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     metric_row(items)
     facts = task.target.summary()
     what = "share that is right" if measure == "accuracy" else "mean squared error, the smaller the better"
-    notes = [f"{what}; {task.learner}; {task.how}"]
-    for key, of in (("n_missing", "without a value"), ("n_unread", "with no number"), ("n_rare", "of rare values")):
-        if facts[key]:
+    notes = [f"{what}; {task.learner}; {task.how}: {many(len(task.truth), _unit(task))}"]
+    left_out = {
+        "n_missing": "without a value", "n_unread": "with no number", "n_short": "of too few words",
+        "n_rare": "of authors with too few" if task.target.task == "author" else "of rare values",
+    }  # fmt: skip
+    for key, of in left_out.items():
+        if facts.get(key):
             notes.append(f"{many(int(facts[key]), 'document')} {of} took part in the dictionary only")
+    if run.evaluation is not None and run.evaluation.path.read:
+        saved = run.evaluation.saved_seconds()
+        notes.append(f"dictionaries of an earlier comparison were used again, which saved {saved:,.0f} s")
     if len(run.choice.columns) > 1 and task.target.task != "author":
         notes.append("the columns chosen are judged on one split, so with others of them these figures change")
     notes += [*finding.notes, *(run.evaluation.notes if run.evaluation else [])]
     st.caption(plain(". ".join(note[0].upper() + note[1:] for note in notes)) + ".")
+
+
+def _unit(task: Any) -> str:
+    return "author" if task.target.task == "author" else "document"
 
 
 def _guess(task: Any) -> str:
@@ -154,7 +142,7 @@ def verdict(test: dict[str, Any], measure: str) -> str:
         return f"predict **better** than words, by {by}"
     if test["p"] < 0.05 and high < 0:
         return f"predict **worse** than words, by {by}"
-    return f"do **as well** as words, as far as these documents can tell: the difference is {by}"
+    return f"are **not shown to differ** from words by these documents: the difference measured is {by}"
 
 
 def between(low: float, high: float, measure: str) -> str:
@@ -196,9 +184,13 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
     figure = lam_figure(run.frame(task.target.column), task.measure, finding.methods, part)
     st.plotly_chart(figure, key=f"tasks_path_{task.target.column}_{part}", config={"displayModeBar": False})
     circled = part == "test" and any(name.startswith("compressed:") for name in finding.methods)
-    what = " Circled, with a 95 % interval: the λ that is best on the documents to choose by." + own_choices(finding)
+    what = (
+        " Circled, with a 95 % interval: the λ that is best on the documents to choose by; the band has the intervals "
+        f"of the best way to count at every λ.{own_choices(finding)}"
+    )
     st.caption(
-        f"Each point is a dictionary of its own, found without labels; words are λ = 0.{what if circled else ''} "
+        f"Each point is a dictionary of its own, found in all texts, without labels; words are λ = 0."
+        f"{what if circled else ''} "
         "Pointers are brittle: of two encodings that cost nearly the same one counts and the other does not. "
         "Occurrences and soft counts keep both; on most corpora measured one of them is best."
     )
@@ -219,16 +211,17 @@ def draw_table(finding: Finding) -> None:
     """All methods."""
     measure = finding.task.measure
     rows = []
+    scale, digits = (100.0, 1) if measure == "accuracy" else (1.0, 4)
     for name, entry in finding.methods.items():
-        low, high = entry[f"{measure}_interval"]
+        low, high = (scale * end for end in entry[f"{measure}_interval"])
         test = entry.get("against_unigrams") or {}
         second = "macro_f1" if "macro_f1" in entry else "r2" if "r2" in entry else None
         rows.append(
             {
                 "features from": method_name(name) + (" ★" if name == finding.recommended else ""),
-                "accuracy" if measure == "accuracy" else "squared error": entry[measure],
-                "from": low, "to": high,
-                **({("macro-F1" if second == "macro_f1" else "R²"): entry[second]} if second else {}),
+                "accuracy, %" if measure == "accuracy" else "squared error": scale * entry[measure],
+                "95 % interval": "–" if math.isnan(low) else f"{low:.{digits}f} – {high:.{digits}f}",
+                **({("macro-F1, %" if second == "macro_f1" else "R²"): scale * entry[second]} if second else {}),
                 "p, against words": f"{test['p']:.2g}" if test else "",
                 "features": entry["features"],
                 "λ": "" if entry.get("lam") is None else f"{entry['lam']:.2g}",
@@ -241,9 +234,8 @@ def draw_table(finding: Finding) -> None:
     value = frame.columns[1]
     frame = frame.sort_values(value, ascending=measure != "accuracy", kind="stable")
     number_format = st.column_config.NumberColumn
-    shape = "percent" if measure == "accuracy" else "%.4f"
-    config = {name: number_format(format=shape) for name in (value, "from", "to")}
-    config |= {"macro-F1": number_format(format="percent"), "R²": number_format(format="%.3f")}
+    config = {value: number_format(format=f"%.{digits}f")}
+    config |= {"macro-F1, %": number_format(format="%.1f"), "R²": number_format(format="%.3f")}
     config |= {name: number_format(format="%.2g") for name in ("gap, proved",)}
     config |= {name: number_format(format="%.1f") for name in ("seconds, features", "seconds, learning")}
     config["features"] = number_format(format="localized")
@@ -265,6 +257,8 @@ def draw_table(finding: Finding) -> None:
 def against(gain: float, measure: str) -> str:
     """How much better or worse than another, gain: above 0 where it is better."""
     better, worse = _units(measure)
+    if abs(gain) < 0.0005:
+        return "the same as"
     return f"{100 * abs(gain):.1f} {better if gain >= 0 else worse} than"
 
 
@@ -287,7 +281,7 @@ def confusions(finding: Finding, most: int = 12) -> pd.DataFrame:
     wrong = frame[frame["truth"] != frame["compressed"]]
     pairs = wrong.groupby(["truth", "compressed"], sort=False).size().sort_values(ascending=False, kind="stable")
     found = pairs.head(most).reset_index()
-    found.columns = ["is", "taken for", "documents"]
+    found.columns = ["is", "taken for", f"{_unit(finding.task)}s"]
     totals = frame["truth"].value_counts()
     found["of"] = found["is"].map(totals)
     return found
