@@ -199,13 +199,16 @@ def run(arguments: argparse.Namespace) -> int:
             report = embedding_report(analysis, run_facts(arguments), time.perf_counter() - began)
             if note:
                 report["note"] = note
-            with results(out) as folder:
-                write_embedding(folder, analysis, report)
-                write_left_out(folder, corpus)
+            kept = failure is not None and (out / "report.json").exists()  # an earlier run's, which had no failure
+            if not kept:
+                with results(out) as folder:
+                    write_embedding(folder, analysis, report)
+                    write_left_out(folder, corpus)
     if not arguments.quiet:
-        _summary(report, labels.n_unlabelled, "" if failure else note, out)
+        _summary(report, labels.n_unlabelled, "" if failure else note, None if kept else out)
     if isinstance(failure, InputError | MemoryLimitError | MissingPackageError | OSError):
-        raise InputError(f"{note} The statistic is written to {out}.") from failure
+        done = f"{out} is as the run before left it" if kept else f"The statistic is written to {out}"
+        raise InputError(f"{note} {done}.") from failure
     if failure is not None:
         raise failure
     return 0
@@ -289,4 +292,5 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
         print(f"             wMMD² {training['wmmd_before']:.4g} before, {training['wmmd_after']:.4g} after training")
     if note:
         print(note)
-    print(f"written to   {out}")
+    if out is not None:
+        print(f"written to   {out}")

@@ -22,6 +22,7 @@ from cflengine.embedding.vectors import word_vectors
 from cflengine.embedding.words import label_texts, left_out, longest_document, stop_word_set, word_ids
 from cflengine.engine.checks import InputError, check_choice, check_whole
 from cflengine.engine.estimators import all_or_nothing, clone_sharing_listeners, outside, seed_of
+from cflengine.engine.memory import require_bytes
 from cflengine.engine.progress import Listener, Poll, Progress, TerminationReason
 from cflengine.linear import saving
 from cflengine.linear.parameters import read_parameters
@@ -263,7 +264,9 @@ class WordMMDEmbedding(FittedEmbedding):
             raise InputError(f"fewer than two words occur {self.min_count} times: take a smaller min_count.")
         words = tuple(table.vocabulary[k] for k in chosen.tolist())
         rng = np.random.default_rng((settings.random_state, 0))
-        if vectors is not None:
+        if vectors is None:
+            require_bytes(16 * len(words) * settings.dimension, "Vectors of these words", "take a smaller dimension.")
+        else:
             return words, word_vectors(vectors, words, poll).with_drawn(words, rng)
         if self.initial == "learnt":
             word_of = np.full(len(counts), -1, dtype=np.int64)

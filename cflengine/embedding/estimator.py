@@ -168,7 +168,10 @@ def _widths(width: Any) -> tuple[float, ...]:
         return () if width is None else (width,)
     if isinstance(width, str) or not isinstance(width, Iterable):
         raise InputError(f"width must be None, a number or several of them, not {width!r}.")
-    return tuple(width)
+    widths = tuple(width)
+    if not widths or isinstance(width, Mapping):
+        raise InputError(f"width must be None, a number or several of them, not {width!r}.")
+    return widths
 
 
 class Witnesses(Mapping[tuple[Any, Any], pd.DataFrame]):

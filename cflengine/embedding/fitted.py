@@ -44,8 +44,8 @@ class FittedEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMix
         Returns
         -------
         numpy.ndarray
-            int32 (N, L), the first L words of each text, at most max_length, by their places in words_; −1 for one that
-            is not there, and where a text has ended.
+            int32 (N, L), the first L words of each text that are known, at most max_length, by their places in words_;
+            −1 where a text has ended. Unknown words are left out, so that those around them are neighbours.
         """
         check_is_fitted(self, "vectors_")
         table = self._table(texts)

@@ -3,10 +3,15 @@
 As in the article's code: convolutions over 3, 4 and 5 words, recurrent layers, then ReLU and the largest value over the
 document's positions. Padding is masked throughout: it takes no part in the largest value, and a recurrent state passes
 it unchanged.
+
+XLA divides sums among as many threads as there are processors, and so rounds otherwise where there are others: here it
+has two, wherever it runs, unless JAX was in use before or the user has set NPROC.
 """
 
 from __future__ import annotations
 
+import math
+import os
 from functools import partial
 from typing import Any
 
@@ -14,9 +19,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from cflengine.embedding.settings import CONVOLUTIONS, inputs, shapes
+from cflengine.embedding.settings import CONVOLUTIONS, STATES, inputs, shapes
+from cflengine.engine.memory import require_bytes
 
 Params = dict[str, Any]
+_THREADS = "2"
+_COPIES = 6  # of all weights: themselves, the best ones, the gradient, Adam's two moments, a step's results
+_PASSES = 3  # of what the network makes of each word of a batch: forward, backward, and what is under way
+
+
+def _begin_with_threads() -> None:
+    """Have XLA's threads started, which look at NPROC once."""
+    if "NPROC" in os.environ:
+        return
+    os.environ["NPROC"] = _THREADS
+    try:
+        jax.devices("cpu")
+    finally:
+        del os.environ["NPROC"]
+
+
+_begin_with_threads()
+
+
+def require_memory(network: str, vectors: tuple[int, int], n_classes: int, hidden: int, batch: tuple[int, int]) -> None:
+    """MemoryLimitError for weights, and what a batch makes of its words, that do not fit; vectors: shape of M; batch:
+    documents and words of each."""
+    net = sum(math.prod(shape) for shape in shapes(network, vectors[1], n_classes, hidden).values())
+    each = math.prod(batch) * (vectors[1] + STATES[network] * hidden)
+    needed = 4 * _COPIES * (math.prod(vectors) + net) + 4 * _PASSES * each
+    require_bytes(needed, "Training this network", "take fewer hidden units, a smaller dimension, or smaller batches.")
 
 
 def initial(network: str, r: int, n_classes: int, hidden: int, seed: int) -> Params:

@@ -45,7 +45,7 @@ class Kernel:
 
     def __post_init__(self) -> None:
         check_choice(self.family, "kernel", FAMILIES)
-        if not all(is_number(width) and 0 < width < math.inf for width in self.widths):
+        if not all(is_number(width) and 0 < width <= 1e300 for width in self.widths):
             raise InputError(f"a width must be a number above 0, not {self.widths!r}.")
         if (self.family == "linear") == bool(self.widths):
             raise InputError("a linear kernel has no width, every other kernel has one or more.")
@@ -150,6 +150,8 @@ class TrainSettings(Limits):
 #: what weights each network has
 CONVOLUTIONS = (3, 4, 5)
 GATES = {"gru": 3, "bilstm": 4}
+#: numbers that a network makes of each word, by hidden unit
+STATES = {"mean": 0, "cnn": len(CONVOLUTIONS), "gru": 5, "bilstm": 12}
 WAYS = {"gru": ("forward",), "bilstm": ("forward", "backward")}
 
 

@@ -2,7 +2,7 @@
 
 What a stop, a time limit or a divergence cuts off is the epoch under way: what is left is the last whole one, or, with
 a development set, the best. Nothing is proved about it, since the loss is not convex; the numbers of the trace are
-computed from the vectors as they were. The same data, settings and threads give the same bytes.
+computed from the vectors as they were. The same data and settings give the same bytes, on any number of processors.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def check_checkpoint(path: Path) -> None:
     if not path.resolve().parent.is_dir():
         raise InputError(f"the folder of the checkpoint {path} is not there.")
     if path.exists() and not is_zipfile(path):
-        raise InputError(_NO_CHECKPOINT.format(path.name))
+        raise InputError(_NO_CHECKPOINT.format(path.name or path.resolve()))
 
 
 def check_use(data: TrainData, settings: TrainSettings, classes: np.ndarray) -> None:
@@ -105,9 +105,9 @@ def check_use(data: TrainData, settings: TrainSettings, classes: np.ndarray) -> 
         return
     if not data.kept.any():
         raise InputError("every word that the network sees is a stop word: nothing is left to be compared.")
-    learnt = np.ones(len(data.y), dtype=bool) if data.dev is None else ~data.dev
+    learnt, _ = _split(data, settings)
     has_words = np.asarray(data.counts[:, data.kept].sum(axis=1)).ravel() > 0
-    sizes = np.bincount(data.y[learnt & has_words], minlength=data.n_classes)
+    sizes = np.bincount(data.y[learnt[has_words[learnt]]], minlength=data.n_classes)
     require_two(sizes, classes, "to learn from with a known word: wMMD")
 
 
@@ -135,6 +135,9 @@ class Training:
         self.checkpoint, self.networks = checkpoint, networks
         self.progress, self.about = progress or Progress(time_limit=settings.time_limit), about
         self.train, self.dev = _split(data, settings)
+        self.batch_size = min(settings.batch_size, len(self.train))
+        batch = (self.batch_size, data.ids.shape[1])
+        networks.require_memory(settings.network, data.M.shape, data.n_classes, settings.hidden, batch)
         net = networks.initial(
             settings.network, data.M.shape[1], data.n_classes, settings.hidden, settings.random_state
         )
@@ -188,10 +191,10 @@ class Training:
         order = np.random.default_rng((own.random_state, 2, self.epoch)).permutation(self.train)
         rate = own.learning_rate * (1.0 - self.epoch / own.epochs)
         loss = correct = penalty = 0.0
-        for step, first in enumerate(range(0, len(order), own.batch_size)):
+        for step, first in enumerate(range(0, len(order), self.batch_size)):
             if not self.progress.poll():
                 return None
-            batch = order[first : first + own.batch_size]
+            batch = order[first : first + self.batch_size]
             entropy, right, value = self._step(batch, rate, step)
             if not (math.isfinite(entropy) and math.isfinite(value)):
                 self.reason = TerminationReason.NUMERICAL_ERROR
@@ -211,7 +214,7 @@ class Training:
         leaves = jax.tree.leaves((self.tree, self.state))
         if not all(bool(np.isfinite(np.asarray(leaf)).all()) for leaf in leaves):
             return False
-        some = self.data.ids[self.train[: self.settings.batch_size]]
+        some = self.data.ids[self.train[: self.batch_size]]
         return bool(np.isfinite(self.scores(self.tree, some)).all())
 
     def _step(self, batch: np.ndarray, rate: float, step: int) -> tuple[float, float, float]:
@@ -220,11 +223,11 @@ class Training:
         import jax.numpy as jnp
 
         own, data = self.settings, self.data
-        short = own.batch_size - len(batch)
+        short = self.batch_size - len(batch)
         filled = np.concatenate([batch, np.repeat(batch[:1], short)]) if short else batch
         given = {
             "ids": data.ids[filled], "y": data.y[filled].astype(np.int32),
-            "weight": (np.arange(own.batch_size) < len(batch)).astype(np.float32),
+            "weight": (np.arange(self.batch_size) < len(batch)).astype(np.float32),
         }  # fmt: skip
         key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(own.random_state % 2**32), self.epoch), step)
         (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
@@ -388,10 +391,8 @@ def _split(data: TrainData, settings: TrainSettings) -> tuple[np.ndarray, np.nda
     """Documents to learn from and, of every class the share, to stop early by."""
     if data.dev is not None:
         return np.flatnonzero(~data.dev), np.flatnonzero(data.dev)
-    y = data.y
-    rng = np.random.default_rng((settings.random_state, 3))
-    order = rng.permutation(len(y))
-    rank = np.empty(len(y), dtype=np.int64)
+    y, rank = data.y, np.empty(len(data.y), dtype=np.int64)
+    order = np.random.default_rng((settings.random_state, 3)).permutation(len(y))
     for c in np.unique(y):
         mine = order[y[order] == c]
         share = settings.dev_share * len(mine)

@@ -95,9 +95,11 @@ def _checked(found: Mapping[str, Any], vocabulary: Sequence[str], name: str) -> 
             if np.iscomplexobj(row):
                 raise TypeError("complex")
             rows.append(row.astype(np.float64).ravel())
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise VectorsError(f"the vector of {word!r} is not made of numbers.") from error
-        if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
+        if not len(rows[0]):
+            raise VectorsError(f"the vector of {words[0]!r} has no numbers.")
+        if len(rows[-1]) != len(rows[0]):
             raise VectorsError(
                 f"the vector of {word!r} has {len(rows[-1])} numbers, that of {words[0]!r} {len(rows[0])}."
             )
@@ -337,6 +339,6 @@ def text_lines(words: Sequence[str], M: np.ndarray) -> Iterator[bytes]:
     """The lines of :func:`write_text`."""
     yield f"{len(words)} {M.shape[1]}\n".encode()
     for word, row in zip(words, M, strict=True):
-        numbers = " ".join(f"{value:.7g}" for value in row.tolist())
+        numbers = " ".join(f"{value:.9g}" for value in row.tolist())
         shown = word if " ".join(word.split()) == word else printable(word)
         yield f"{shown} {numbers}\n".encode("utf-8", "surrogatepass")

@@ -367,3 +367,22 @@ def test_the_summary_names_a_few_of_many_classes(tmp_path, capsys):
     assert "48 documents (c00 4, c01 4, c02 4, c03 4, c04 4, c05 4, c06 4, c07 4 and 4 more classes)" in (
         capsys.readouterr().out
     )
+
+
+def test_a_run_that_trains_nothing_leaves_an_earlier_one_as_it_was(tmp_path, capsys):
+    pytest.importorskip("optax")
+    out, checkpoint = tmp_path / "run", str(tmp_path / "c.npz")
+    own = ("--network", "mean", "--min-count", "1", "--checkpoint", checkpoint)
+    assert embed(out, *own) == 0
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    assert "model.cflm" in before
+    for other in (("--lam", "7"), ("--learning-rate", "1e30", "--checkpoint", str(tmp_path / "d.npz"))):
+        capsys.readouterr()
+        assert embed(out, *own, *other) == 2
+        said = capsys.readouterr()
+        assert "is as the run before left it" in said.err and "wMMD²" in said.out and "written to" not in said.out
+        assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    assert embed(tmp_path / "new", *own, "--lam", "7") == 2  # where there is none, the statistic stays
+    assert "The statistic is written to" in capsys.readouterr().err and (tmp_path / "new" / "statistic.json").exists()
+    assert embed(out, *own[:-1], ".") == 2
+    assert f"{Path.cwd()} is no checkpoint" in capsys.readouterr().err

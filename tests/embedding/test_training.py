@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from itertools import pairwise
 
@@ -17,6 +19,7 @@ from cflengine.embedding.settings import NETWORKS, REGULARISERS, Kernel, TrainSe
 from cflengine.embedding.training import Training, word_discrepancy
 from cflengine.embedding.width import median_width
 from cflengine.engine.checks import MissingPackageError
+from cflengine.engine.memory import MemoryLimitError
 from cflengine.linear.saving import ModelFileError
 from tests.embedding.test_word_mmd import BEER, LAND, SEA
 
@@ -458,3 +461,46 @@ def test_groups_are_lower_cased_as_texts_are_and_words_that_are_nowhere_are_said
         loud = model("mean", "structured wmmd", groups=given).fit(TEXTS, LABELS)
     plain = model("mean", "structured wmmd", groups=[["hops", "wave"]]).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(loud.vectors_, plain.vectors_)
+
+
+_BYTES = """
+import hashlib, sys
+from cflengine import WordMMDEmbedding
+from tests.embedding.test_training import LABELS, TEXTS
+found = WordMMDEmbedding("cnn", "none", epochs=2, batch_size=8, hidden=64, dimension=32, min_count=1).fit(TEXTS, LABELS)
+print(hashlib.sha256(found.vectors_.tobytes()).hexdigest())
+"""
+
+
+def test_the_number_of_processors_changes_no_byte():
+    """XLA divides sums of a convolution among its threads."""
+    if not hasattr(os, "sched_setaffinity") or len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor here")
+    first = min(os.sched_getaffinity(0))
+    environment = {name: value for name, value in os.environ.items() if name != "NPROC"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", code + _BYTES], capture_output=True, text=True, check=True, env=environment
+        ).stdout
+        for code in ("", f"import os; os.sched_setaffinity(0, [{first}])")
+    ]
+    assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(("size", "same"), [(24, True), (10**9, True), (6, False)])
+def test_a_batch_is_no_larger_than_the_documents(size, same):
+    whole = model("cnn", batch_size=len(TEXTS), epochs=2).fit(TEXTS, LABELS)
+    found = model("cnn", batch_size=size, epochs=2).fit(TEXTS, LABELS)
+    assert (found.vectors_.tobytes() == whole.vectors_.tobytes()) == same
+
+
+@pytest.mark.parametrize("own", [{"network": "gru", "hidden": 10**7}, {"network": "cnn", "dimension": 10**10}])
+def test_a_network_that_does_not_fit_is_refused_before_work(own):
+    with pytest.raises(MemoryLimitError, match=r"fewer hidden units|Vectors of these words"):
+        model(**own).fit(TEXTS, LABELS)
+
+
+def test_documents_set_aside_that_leave_one_of_a_class_are_refused():
+    with pytest.raises(ValueError, match="one document to learn from with a known word"):
+        model("mean", "wmmd", dev_share=0.97).fit(TEXTS, LABELS)

@@ -163,7 +163,7 @@ def test_an_array_by_columns_that_is_cut_off(tmp_path):
     [
         ({"ale": [1, 2], "bock": [1]}, "'bock' has 1 numbers, that of 'ale' 2"),
         ({"ale": ["x"]}, "not made of numbers"),
-        ({"ale": []}, "0 numbers"),
+        ({"ale": []}, "of 'ale' has no numbers"),
         (3, "must be a mapping"),
         ((WORDS, M[:2]), "are no vectors"),
         ({}, "none of the 4 words"),
