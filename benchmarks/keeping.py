@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,14 @@ from benchmarks.corpora import REPOSITORY
 from cflengine.engine import finite
 
 
-def digest_of(packages: Sequence[str], files: Sequence[Path] = ()) -> str:
+def digest_of(packages: Sequence[str], files: Iterable[Path] = ()) -> str:
     """16 hexadecimal digits of the sources below the repository's ``packages``, and of what stands in ``files``.
 
     Parameters
     ----------
     packages : sequence of str
         Folders of Python files whose code what is measured depends on.
-    files : sequence of Path
+    files : iterable of Path
         Data.
 
     Returns

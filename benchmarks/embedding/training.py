@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.corpora import corpus_path
+from benchmarks.keeping import Kept
 from benchmarks.report import say
 from cflengine import WordMMDEmbedding
 from cflengine.embedding import DEFAULT_LAMS
@@ -34,31 +34,16 @@ PAIRS = (
 )
 
 
-@dataclass
-class Kept:
-    """Trainings that were done, a line of JSON each, by what they depend on."""
+class Trainings(Kept):
+    """Trainings that were done; seconds: of all that were asked for, however long ago they were done."""
 
-    path: Path
-    known: dict[str, dict[str, float]] = field(default_factory=dict)
+    seconds = 0.0
 
-    def __post_init__(self) -> None:
-        if self.path.exists():
-            for line in self.path.read_text(encoding="utf-8").splitlines():
-                try:
-                    row = json.loads(line)
-                except ValueError:
-                    continue  # cut off by a stop
-                self.known[row["case"]] = row["found"]
-
-    def once(self, case: dict[str, Any], make: Any) -> dict[str, float]:
-        """What was found for a case, now or before."""
-        key = json.dumps(case, sort_keys=True)
-        if key not in self.known:
-            self.known[key] = make()
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"case": key, "found": self.known[key]}) + "\n")
-        return self.known[key]
+    def once(self, case: dict[str, Any], make: Callable[[], Any]) -> Any:
+        """As :class:`Kept` has it."""
+        found = super().once(case, make)
+        self.seconds += found["seconds"]
+        return found
 
 
 @dataclass(frozen=True)
@@ -92,23 +77,23 @@ def read(name: str, data: str | None, quick: bool, classes: Sequence[str] | None
     return Corpus(title, [one["text"] for one in records], np.unique(labels, return_inverse=True)[1], **own)
 
 
-def ce_t1(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def ce_t1(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """All networks and penalties."""
     networks = ("mean", "cnn") if quick else ("mean", "cnn", "gru", "bilstm")
     return _grid(read("ce_t1", data, quick), networks, tuple(GRIDS), kept, quick)
 
 
-def bbc(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def bbc(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """The article's two networks and four penalties, and the mean."""
     return _grid(read("bbc_news", data, quick), ("mean", "cnn", "gru"), ARTICLE, kept, quick)
 
 
-def bbc_100(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def bbc_100(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """The convolution with vectors of 100 numbers, as the article has it."""
     return _grid(read("bbc_news", data, quick, dimension=100), ("cnn",), ARTICLE, kept, quick)
 
 
-def english(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def english(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """Movie polarity and pairs of newsgroups, from random vectors and from GloVe."""
     glove = str(corpus_path("glove100_50k", data, "vectors.npz"))
     found: dict[str, Any] = {}
@@ -121,7 +106,7 @@ def english(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None)
     return found
 
 
-def flat(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def flat(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """Accuracy over λ of wMMD, to far beyond what is sensible."""
     corpus, found = read("ce_t1", data, quick), {}
     for network in ("cnn",) if quick else ("cnn", "gru"):
@@ -131,7 +116,9 @@ def flat(data: str | None, kept: Kept, *, quick: bool, n_threads: int | None) ->
     return found
 
 
-def _grid(corpus: Corpus, networks: Sequence[str], penalties: Sequence[str], kept: Kept, quick: bool) -> dict[str, Any]:
+def _grid(
+    corpus: Corpus, networks: Sequence[str], penalties: Sequence[str], kept: Trainings, quick: bool
+) -> dict[str, Any]:
     found = {}
     for network in networks:
         for penalty in penalties:
@@ -141,7 +128,7 @@ def _grid(corpus: Corpus, networks: Sequence[str], penalties: Sequence[str], kep
     return found
 
 
-def _chosen(corpus: Corpus, network: str, penalty: str, kept: Kept, quick: bool) -> float:
+def _chosen(corpus: Corpus, network: str, penalty: str, kept: Trainings, quick: bool) -> float:
     """λ by accuracy on a fifth of the first seed's documents to learn from; of equal ones the usual one's neighbour."""
     grid = GRIDS[penalty]
     if len(grid) == 1 or quick:
@@ -158,7 +145,7 @@ def _chosen(corpus: Corpus, network: str, penalty: str, kept: Kept, quick: bool)
 
 
 def _seeds(
-    corpus: Corpus, network: str, penalty: str, lam: float, kept: Kept, quick: bool
+    corpus: Corpus, network: str, penalty: str, lam: float, kept: Trainings, quick: bool
 ) -> Iterator[dict[str, float]]:
     for seed in range(2 if quick else SEEDS):
         train, test = corpus.halves(seed)
@@ -175,7 +162,7 @@ class Setting(NamedTuple):
     part: str
 
 
-def _train(corpus: Corpus, setting: Setting, train, test, kept: Kept, quick: bool) -> dict[str, float]:
+def _train(corpus: Corpus, setting: Setting, train, test, kept: Trainings, quick: bool) -> dict[str, float]:
     network, penalty, lam, seed, part = setting
     case = {"corpus": corpus.name, "vectors": corpus.vectors is not None} | setting._asdict()
     case |= {"dimension": corpus.dimension} if corpus.dimension != 20 else {}
