@@ -56,7 +56,8 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
-[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext, .annotation-text) {
+[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext, .annotation-text,
+  .slider-label, .slider-current-value text, .slider-current-value, .updatemenu-button text, .textpoint text) {
   fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
 }
 [data-testid="stPlotlyChart"] .heatmap-label text { fill: light-dark(#1f2329, #e8eaed) !important; }

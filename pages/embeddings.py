@@ -16,9 +16,9 @@ from pages.parts.shared.words import plain
 
 st.title("Embeddings")
 st.markdown(
-    "Do the classes use different words, and is it more than accident? Words become vectors; what is compared is how "
-    "each class's words are spread among them (word-level MMD, Gao and Dai, 2025). Then train vectors that keep the "
-    "classes apart."
+    "Do the classes use different words, and is the difference more than accidental? Words become vectors; what is "
+    "compared is how each class's words are spread among them (word-level MMD, Gao and Dai, 2025). Then train vectors "
+    "that keep the classes apart."
 )
 possible = draw_embed_controls()
 job = current_job(EMBED)

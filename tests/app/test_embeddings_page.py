@@ -24,6 +24,7 @@ from pages.parts.embeddings.figures import (
     null_figure,
     plane,
     power_figure,
+    still_figures,
     training_figure,
     witness_figure,
 )
@@ -101,7 +102,16 @@ def test_a_training_and_its_film():
     assert len(figure.frames) == 4
     last = np.asarray(figure.frames[-1].data[0]["x"])
     np.testing.assert_allclose(last, figure.data[0].x, atol=1e-3)
-    assert len(training_figure(run.rows, 0.1).data) == 3
+    assert len(training_figure(run.rows).data) == 3
+    # every moment names the same words, and before and after stand still in one plane
+    names = list(figure.data[1].text)
+    assert names and set(names) <= set(run.words) and all(len(one.data[1]["x"]) == len(names) for one in figure.frames)
+    before, after = still_figures(run.film, run.words, shares, ["a", "b"])
+    for still in (before, after):
+        assert not still.layout.updatemenus and not still.layout.sliders and not still.frames
+        assert list(still.data[1].text) == list(before.data[1].text)
+    assert before.layout.xaxis.range == after.layout.xaxis.range and tuple(before.data[0].x) != tuple(after.data[0].x)
+    np.testing.assert_allclose(after.data[0].x, last, atol=1e-3)
     kept = TrainRun(TrainChoice("mean", given=True, epochs=1))
     kept.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
     assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
@@ -127,7 +137,7 @@ def test_a_simulation_shows_the_linear_kernel_blind(monkeypatch):
     assert max(row["power"] for row in linear) < 0.25
     assert len(power_figure(run.frames).data) == 2
     assert len(power_figure(run.overlaps, "overlap").data) == 2
-    assert len(laws_figure(run.choice.laws.laws()).data) == 2
+    assert len(laws_figure(run.choice.laws.laws(), run.choice.n_words).data) == 2
 
 
 def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):

@@ -24,9 +24,16 @@ from pages.parts.embeddings.controls import (
     start_training,
     train_choice,
 )
-from pages.parts.embeddings.figures import film_figure, laws_figure, moment_figure, power_figure, training_figure
+from pages.parts.embeddings.figures import (
+    film_figure,
+    laws_figure,
+    moment_figure,
+    power_figure,
+    still_figures,
+    training_figure,
+)
 from pages.parts.embeddings.run import MOST_DOCUMENTS, OVERLAP_SIZE, EmbedRun, TrainChoice, TrainRun
-from pages.parts.embeddings.view import Pair, pair_names
+from pages.parts.embeddings.view import Pair, pair_names, with_corrected
 from pages.parts.shared.commands import class_list, command_line
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
@@ -117,7 +124,7 @@ def _training(job_id: str, compared_id: str, pair: Pair) -> None:
     run: TrainRun = job.so_far
     st.caption(f"{run.stage} …")
     if run.rows:
-        figure = training_figure(list(run.rows), compared.result.comparison.identity["statistic"])
+        figure = training_figure(list(run.rows))
         st.plotly_chart(figure, key="train_live", config={"displayModeBar": False})
         words = run.words
         shares = _shares(compared.result, pair, words)
@@ -140,11 +147,14 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
     wmmd, of_words = run.wmmd(), about.comparison.identity["statistic"]
     items += [
         ("wMMD² before", f"{wmmd['before']:.4g}", own), ("wMMD² after", f"{wmmd['after']:.4g}", own),
-        ("wMMD² of words", f"{of_words:.4g}", "Of all documents compared: M = identity, width √2."),
+        ("wMMD² of words", f"{of_words:.4g}", "Of all documents compared: M = identity, width √2. On another scale."),
     ]  # fmt: skip
     metric_row(items)
     result = model.result_
-    ended = {"iteration limit": "all epochs done", "numerical error": "stopped: training diverged"}
+    ended = {
+        "iteration limit": "all epochs done", "numerical error": "stopped, since training diverged,",
+        "interrupted": "stopped",
+    }  # fmt: skip
     st.caption(
         f"{_NETWORKS[run.choice.network].capitalize()}, {_PENALTIES[run.choice.regulariser]}"
         f"{f', λ = {run.choice.lam:g}' if run.choice.regulariser != 'none' else ''}: "
@@ -152,20 +162,17 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
         f"learnt from {many(run.n_learnt, 'document')}. The loss is not convex, so nothing is proved about these "
         "weights; the numbers are recomputed from them."
     )
-    figure = training_figure(run.rows, of_words)
-    st.plotly_chart(figure, key="train_done", config={"displayModeBar": False})
-    st.caption("Dotted: the words themselves, at their own width.")
+    st.plotly_chart(training_figure(run.rows), key="train_done", config={"displayModeBar": False})
     names, words = pair_names(about, pair), run.words
     shares = _shares(about, pair, words)
     film, both = st.tabs(["Film", "Before and after"], key="simulation_tabs")
     with film:
         st.plotly_chart(film_figure(run.film, words, shares, names), key="train_film", config={"displayModeBar": False})
         st.caption("The most frequent words after each epoch, in the plane of the last one. Press Play.")
-    for column, at, key in zip(both.columns(2), (run.film[0], run.film[-1]), ("before", "after"), strict=True):
+    stills = still_figures(run.film, words, shares, names)
+    for column, figure, key in zip(both.columns(2), stills, ("before", "after"), strict=True):
         with column:
             st.markdown(f"**{key.capitalize()}**: wMMD² {wmmd[key]:.4g}")
-            figure = film_figure([at, run.film[-1]], words, shares, names, shown=0)
-            figure.update_layout(updatemenus=[], sliders=[], height=420)
             st.plotly_chart(figure, key=f"train_{key}", config={"displayModeBar": False})
     with st.container(horizontal=True, gap="small"):
         model_download(model, about_corpus(current_corpus().corpus, about.choice.column), key="train_model")
@@ -218,7 +225,7 @@ def draw_simulation() -> None:
             on_change=lambda: set_simulation(length=st.session_state.widget_sim_length),
         )  # fmt: skip
         st.slider(
-            "Words that mean nothing", 0.0, 0.9, choice.irrelevant, 0.1, key="widget_sim_irrelevant", format="percent",
+            "Irrelevant words", 0.0, 0.9, choice.irrelevant, 0.1, key="widget_sim_irrelevant", format="percent",
             on_change=lambda: set_simulation(irrelevant=st.session_state.widget_sim_irrelevant),
             help="A share of 100 further words, the same in both classes.",
         )  # fmt: skip
@@ -229,7 +236,7 @@ def draw_simulation() -> None:
             st.button("Stop", on_click=job.end if job is not None else None, key="stop_simulation", disabled=not busy)
     with right:
         laws = choice.laws
-        st.plotly_chart(laws_figure(laws.laws()), key="sim_laws", config={"displayModeBar": False})
+        st.plotly_chart(laws_figure(laws.laws(), choice.n_words), key="sim_laws", config={"displayModeBar": False})
         st.caption(f"The two laws overlap by {percent(laws.overlap(), 0)}.")
         if job is not None:
             st.fragment(_simulation, run_every=0.5 if job.active else None)(job.id)
@@ -257,7 +264,8 @@ def _simulation(job_id: str) -> None:
             st.plotly_chart(figure, key="sim_overlap", config={"displayModeBar": False})
         st.caption(
             "How often a test at 5 % finds the difference, in 60 simulations of each point: above with more and more "
-            f"documents, below with {OVERLAP_SIZE} as the second law moves towards the first, until both are one."
+            f"documents, below with {OVERLAP_SIZE} as the second law moves towards the first, until both are one. The "
+            "Gaussian kernel is a quarter of the range of words wide."
             + (" ⚠ The laws above have changed since." if run.choice != simulation_choice() else "")
         )
     elif job.active:
@@ -271,7 +279,7 @@ def draw_files(run: EmbedRun, loaded: LoadedCorpus) -> None:
     assert found is not None
     files: dict[str, Any] = {
         "Witness (CSV)": ("witness.csv", lambda: frame_csv(witness_table(found))),
-        "Pairs of classes (CSV)": ("pairwise.csv", lambda: frame_csv(found.pairwise)),
+        "Pairs of classes (CSV)": ("pairwise.csv", lambda: frame_csv(with_corrected(found))),
         "Statistic (JSON)": ("statistic.json", lambda: report_bytes(statistic_report(found))),
         "Vectors (npz)": ("vectors.npz", lambda: _npz(found)),
         "Vectors (text)": ("vectors.txt", lambda: _vector_text(found.words.vectors.words, found.words.vectors.M)),

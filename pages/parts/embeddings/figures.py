@@ -17,6 +17,7 @@ FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second
 _SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]
 _BINS = 70
 MOST_WORDS, NAMED = 1_000, 18  # in a cloud, and with their names
+_FREQUENT = 30  # words that are never cut off
 
 
 def plane(M: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -39,7 +40,7 @@ def null_figure(null: np.ndarray, statistic: float) -> go.Figure:
     )  # fmt: skip
     figure.add_vline(
         x=statistic, line={"color": BLUE, "width": 3}, annotation_text="the labels as they are",
-        annotation_position="top left" if statistic > float(np.median(null)) else "top right", annotation_yshift=22,
+        annotation_position="top left" if statistic > float(np.median(null)) else "top right", annotation_yshift=-4,
     )  # fmt: skip
     figure.update_xaxes(title_text="wMMD²", exponentformat="power")
     figure.update_yaxes(title_text="permutations")
@@ -53,7 +54,7 @@ def cloud_figure(
     """Words in the plane, (V, 2), the most frequent of either class: size by frequency, colour by the witness; lines of
     equal density of both classes. shares: (V, 2), of the words of either class; colour: (V,), above 0: first class."""
     figure = go.Figure()
-    x, y = (_range(points[:, k]) for k in (0, 1))
+    x, y = (_range(points[:, k], shares.sum(axis=1)) for k in (0, 1))
     for c, (name, line) in enumerate(zip(classes, (FIRST, SECOND), strict=True)):
         density, _, _ = np.histogram2d(points[:, 0], points[:, 1], bins=_BINS, range=[x, y], weights=shares[:, c])
         smooth = gaussian_filter(density, 2.6).T
@@ -88,17 +89,25 @@ def cloud_figure(
             x=points[v, 0], y=points[v, 1], text=html(words[v]), showarrow=False, yshift=8 + size[v] / 2,
             font={"size": 13},
         )  # fmt: skip
-    figure.update_xaxes(visible=False, range=x)
-    figure.update_yaxes(visible=False, range=y)
+    _plane_axes(figure, x, y)
     figure.update_layout(
-        height=470, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08}
+        height=490, margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08}
     )
     return figure
 
 
-def _range(values: np.ndarray) -> list[float]:
-    """Nearly all of them, and a margin: a few words far out would squeeze the others."""
+def _plane_axes(figure: go.Figure, x: Sequence[float], y: Sequence[float]) -> None:
+    """Axes that say what they are; their numbers say nothing."""
+    looks = {"showticklabels": False, "showgrid": False, "zeroline": False, "ticks": ""}
+    figure.update_xaxes(range=list(x), title_text="first principal component", **looks)
+    figure.update_yaxes(range=list(y), title_text="second", **looks)
+
+
+def _range(values: np.ndarray, weight: np.ndarray) -> list[float]:
+    """Nearly all of them, and all frequent ones, with a margin: a few words far out would squeeze the others."""
+    frequent = values[np.argsort(-weight, kind="stable")[:_FREQUENT]]
     low, high = np.quantile(values, [0.005, 0.995])
+    low, high = min(low, frequent.min()), max(high, frequent.max())
     margin = 0.12 * (high - low) or 1.0
     return [float(low - margin), float(high + margin)]
 
@@ -123,7 +132,7 @@ def witness_figure(frame: pd.DataFrame, classes: Sequence[str], most: int = 12) 
     return figure
 
 
-def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.Figure:
+def training_figure(rows: Sequence[Mapping[str, float]]) -> go.Figure:
     """Loss, share of right ones and wMMD² over epochs."""
     frame = pd.DataFrame(list(rows))
     figure = make_subplots(rows=1, cols=3, subplot_titles=("cross<br>entropy", "right, while<br>it learns", "wMMD²"))
@@ -133,7 +142,6 @@ def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.
             col=column, showlegend=False, hovertemplate="epoch %{x}: %{y:.4g}<extra></extra>",
         )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", range=[0.0, 1.02], row=1, col=2)
-    figure.add_hline(y=identity, line={"color": GREY, "dash": "dot"}, row=1, col=3)
     figure.update_xaxes(title_text="epoch")
     figure.update_annotations(font_size=13)  # three beside each other on a phone
     figure.update_layout(height=295, margin={"l": 10, "r": 10, "t": 55, "b": 10})
@@ -141,28 +149,28 @@ def training_figure(rows: Sequence[Mapping[str, float]], identity: float) -> go.
 
 
 def film_figure(
-    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str], *, shown: int = -1
+    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
 ) -> go.Figure:
-    """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2);
-    shown: which of them first."""
+    """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2)."""
     centre, directions = _facing(film[-1], shares)
     frames = [(np.asarray(M) - centre) @ directions for M in film]
-    figure = _points_figure(frames[shown], words, shares, classes)
+    figure, named = _points_figure(frames[-1], words, shares, classes), _named(frames, words, shares)
     figure.frames = [
-        go.Frame(data=[{"x": at[:, 0].round(4), "y": at[:, 1].round(4)}], name=str(k), traces=[0])
+        go.Frame(
+            data=[{"x": some[:, 0].round(4), "y": some[:, 1].round(4)} for some in (at, at[named])], name=str(k),
+            traces=[0, 1],
+        )
         for k, at in enumerate(frames)
-    ]
+    ]  # fmt: skip
     play = {"frame": {"duration": 220, "redraw": False}, "transition": {"duration": 160}, "fromcurrent": False}
     steps = [
         {"args": [[str(k)], {"frame": {"duration": 0, "redraw": False}, "mode": "immediate"}], "label": str(k),
          "method": "animate"}
         for k in range(len(frames))
     ]  # fmt: skip
-    x, y = (_range(np.concatenate([at[:, k] for at in frames])) for k in (0, 1))
-    figure.update_xaxes(range=x)
-    figure.update_yaxes(range=y)
+    _plane_axes(figure, *_ranges(frames, shares))
     figure.update_layout(
-        height=520,
+        height=540,
         updatemenus=[{"type": "buttons", "x": 0, "y": -0.04, "xanchor": "left", "yanchor": "top", "showactive": False,
                       "buttons": [{"label": "▶ Play", "method": "animate", "args": [None, play]}]}],
         sliders=[{"active": len(frames) - 1, "steps": steps, "x": 0.14, "len": 0.86, "y": -0.02,
@@ -171,12 +179,40 @@ def film_figure(
     return figure
 
 
+def still_figures(
+    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
+) -> list[go.Figure]:
+    """The words' vectors before the first epoch and after the last, both in the plane and the range of the last."""
+    centre, directions = _facing(film[-1], shares)
+    frames = [(np.asarray(M) - centre) @ directions for M in (film[0], film[-1])]
+    named, found = _named(frames, words, shares), []
+    for at in frames:
+        figure = _points_figure(at, words, shares, classes, named)
+        _plane_axes(figure, *_ranges(frames, shares))
+        found.append(figure.update_layout(height=430))
+    return found
+
+
+def _ranges(frames: Sequence[np.ndarray], shares: np.ndarray) -> list[list[float]]:
+    """Of both axes, for all frames."""
+    weight = np.tile(shares.sum(axis=1), len(frames))
+    return [_range(np.concatenate([at[:, k] for at in frames]), weight) for k in (0, 1)]
+
+
+def _named(frames: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray) -> np.ndarray:
+    """int64: the words with a name, those that tell the classes apart most and whose names stand apart at the end."""
+    lean = np.abs(shares[:, 0] - shares[:, 1]) / np.sqrt(np.maximum(shares.sum(axis=1), 1e-12))
+    top = np.argsort(-lean, kind="stable")[: 3 * NAMED]
+    x, y = _ranges(frames, shares)
+    across, up = ((frames[-1][top, k] - low) / (high - low) for k, (low, high) in enumerate((x, y)))
+    return top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
+
+
 def moment_figure(M: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str]) -> go.Figure:
     """The words' vectors while they are trained, in the plane of this moment."""
     centre, directions = _facing(M, shares)
     figure = _points_figure((M - centre) @ directions, words, shares, classes)
-    figure.update_layout(height=420)
-    return figure
+    return figure.update_layout(height=430)
 
 
 def _facing(M: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -186,9 +222,13 @@ def _facing(M: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return centre, directions * np.where(towards < 0, -1.0, 1.0)
 
 
-def _points_figure(points: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str]) -> go.Figure:
+def _points_figure(
+    points: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str],
+    named: np.ndarray | None = None,
+) -> go.Figure:  # fmt: skip
     """Words in the plane, (words, 2): size by frequency, colour and shape by the class in which they are more frequent;
-    shares: (words, 2)."""
+    shares: (words, 2); named: the words with a name, None to choose them by these places."""
+    named = _named([points], words, shares) if named is None else named
     lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
     frequency = shares.mean(axis=1)
     marker = {
@@ -201,24 +241,32 @@ def _points_figure(points: np.ndarray, words: Sequence[str], shares: np.ndarray,
         x=points[:, 0], y=points[:, 1], mode="markers", text=[html(word) for word in words], marker=marker,
         showlegend=False, hovertemplate="<b>%{text}</b><extra></extra>",
     )  # fmt: skip
+    figure.add_scatter(
+        x=points[named, 0], y=points[named, 1], mode="text", text=[html(words[v]) for v in named.tolist()],
+        textposition="top center", textfont={"size": 13}, showlegend=False, hoverinfo="skip",
+    )  # fmt: skip
     for name, colour, symbol in zip(classes, (FIRST, SECOND), ("diamond", "circle"), strict=True):
         looks = {"color": colour, "symbol": symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker=looks)
-    figure.update_xaxes(visible=False, range=_range(points[:, 0]))
-    figure.update_yaxes(visible=False, range=_range(points[:, 1]))
+    _plane_axes(figure, *_ranges([points], shares))
     figure.update_layout(margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08})
     return figure
 
 
-def laws_figure(laws: np.ndarray) -> go.Figure:
-    """The probability of each word in either class."""
+def laws_figure(laws: np.ndarray, n_own: int) -> go.Figure:
+    """The probability of each word in either class; from ``n_own`` on words are irrelevant."""
     figure = go.Figure()
     for law, colour, name, dash in zip(
         laws, (FIRST, SECOND), ("first class", "second class"), ("dash", "solid"), strict=True
     ):
         figure.add_scatter(y=law, mode="lines", line={"color": colour, "width": 2, "dash": dash}, name=name)
+    if laws.shape[1] > n_own:
+        figure.add_vrect(
+            x0=n_own - 0.5, x1=laws.shape[1] - 0.5, fillcolor=GREY, opacity=0.15, line_width=0,
+            annotation_text="irrelevant", annotation_position="top left",
+        )  # fmt: skip
     figure.update_xaxes(title_text="word, by its number")
-    figure.update_yaxes(title_text="probability", rangemode="tozero")
+    figure.update_yaxes(title_text="probability", range=[0.0, 1.06 * float(laws.max())])
     figure.update_layout(
         height=260, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.15}
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from cflengine.embedding import Comparison, witness_values
@@ -39,17 +40,20 @@ def draw_answer(run: EmbedRun) -> None:
         )
     if found.n_permutations < run.choice.permutations:
         st.caption(
-            f"Stopped after {found.n_permutations:,} of {run.choice.permutations:,} permutations: there is no p for "
-            "single pairs of classes."
+            f"Stopped after {found.n_permutations:,} of {run.choice.permutations:,} permutations"
+            + (": there is no p for single pairs of classes." if len(words.classes) > 2 else ".")
         )
+    n_pairs = len(words.classes) * (len(words.classes) - 1) // 2
+    of_all = f", {n_pairs} pairs" if n_pairs > 1 else ""
+    of_sum = f"The sum over all {n_pairs} pairs of classes. " if n_pairs > 1 else ""
     items = [
         (
-            "wMMD² of vectors", f"{found.statistic:.4g}",
-            f"95 % interval {low_high[0]:.4g} to {low_high[1]:.4g} (leaving out a document at a time). 0 where classes "
-            "have the same law of words' vectors; the estimate may fall below.",
+            f"wMMD² of vectors{of_all}", f"{found.statistic:.4g}",
+            f"{of_sum}95 % interval {low_high[0]:.4g} to {low_high[1]:.4g} (leaving out a document at a time). 0 where "
+            "classes have the same law of words' vectors; the estimate may fall below.",
         ),
         (
-            "wMMD² of words", f"{found.identity['statistic']:.4g}",
+            f"wMMD² of words{of_all}", f"{found.identity['statistic']:.4g}",
             "Before any vectors: every two words are as far apart as any other two. Its width is another, so that the "
             "two numbers have no common scale.",
         ),
@@ -93,25 +97,30 @@ def choose_pair(run: EmbedRun) -> Pair:
     names = [str(name) for name in found.words.classes.tolist()]
     if len(names) == 2:
         return 0, 1
-    frame = found.pairwise.sort_values("statistic", ascending=False, kind="stable", ignore_index=True)
+    frame = with_corrected(found).sort_values("statistic", ascending=False, kind="stable", ignore_index=True)
     st.markdown("**Pairs of classes**, the most different first: select one to look at it.")
-    frame["corrected"] = holm(frame["p_value"].to_numpy())
     shown = frame[["class", "other", "statistic", "low", "high", "p_value", "corrected", "identity"]]
     picked = st.dataframe(
-        shown, hide_index=True, height=min(280, 38 * (len(shown) + 1)), on_select="rerun", key="embed_pairs",
+        shown, hide_index=True, height=min(300, 36 * (len(shown) + 1) + 2), on_select="rerun", key="embed_pairs",
         selection_mode="single-row", alt="A row a pair of classes, with its discrepancy",
         column_config={
-            "statistic": st.column_config.NumberColumn("wMMD²", format="%.3g"),
-            "low": st.column_config.NumberColumn("from", format="%.3g"),
-            "high": st.column_config.NumberColumn("to (95 %)", format="%.3g"),
+            "statistic": st.column_config.NumberColumn("wMMD²", format="%.5f"),
+            "low": st.column_config.NumberColumn("from", format="%.5f"),
+            "high": st.column_config.NumberColumn("to (95 %)", format="%.5f"),
             "p_value": st.column_config.NumberColumn("p", format="%.3g", help="Of this pair alone."),
             "corrected": st.column_config.NumberColumn("p, corrected", format="%.3g", help="For all pairs, by Holm."),
-            "identity": st.column_config.NumberColumn("of words", format="%.3g"),
+            "identity": st.column_config.NumberColumn("wMMD² of words", format="%.5f"),
         },
     )  # fmt: skip
     rows = picked["selection"]["rows"] if picked else []
     row = frame.iloc[rows[0] if rows and rows[0] < len(frame) else 0]
+    st.caption(f"Below: **{plain(str(row['class']))}** and **{plain(str(row['other']))}**.")
     return names.index(str(row["class"])), names.index(str(row["other"]))
+
+
+def with_corrected(found: Comparison) -> pd.DataFrame:
+    """The table of pairs of classes, with p corrected for their number."""
+    return found.pairwise.assign(corrected=holm(found.pairwise["p_value"].to_numpy()))
 
 
 def holm(p: np.ndarray) -> np.ndarray:
@@ -176,7 +185,8 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
         st.plotly_chart(
             null_figure(found.null, found.null_observed), key="embed_null", config={"displayModeBar": False}
         )
-        st.caption("Grey: wMMD² after labels were exchanged at random among documents. Where the blue line stands far "
+        of = "wMMD², summed over all pairs of classes," if len(found.words.classes) > 2 else "wMMD²"
+        st.caption(f"Grey: {of} after labels were exchanged at random among documents. Where the blue line stands far "
                    "to the right of all of them, accident does not explain the difference.")  # fmt: skip
 
 
