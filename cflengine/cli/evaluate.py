@@ -22,20 +22,23 @@ Say what features are worth: learn columns of INPUT from words, from all K-grams
 and from other tools' phrases, and judge all of them on the same held-out documents.
 
 INPUT as for cflengine compress. A column of numbers is learnt by an elastic net; one of classes by a linear SVM (of
-more than 50 classes by centroids); one of authors as Paskov, Mitchell and Hastie did (AISTATS 2014, Section 5.1.1):
-three documents of each author are held out, and their average is given to the nearest centroid, by the cosine (by the
-Euclidean distance beside it, in report.json). A column of which four fifths are numbers, of five different ones or
-more, is one of numbers (--task says otherwise); the rest is left aside, and counted. λ, the way to count and the
-regularisation are chosen on documents beside the test. K-grams are found once, without looking at any label.
+more than 50 classes by centroids), either with a penalty by feature where that is better; one of authors as Paskov,
+Mitchell and Hastie did (AISTATS 2014, Section 5.1.1): three documents of each author are held out, and their average is
+given to the nearest centroid, by the cosine (by the Euclidean distance beside it, in report.json). A column of which
+four fifths are numbers, of five different ones or more, is one of numbers (--task says otherwise), and one of whole
+numbers that is called author, user_id and the like one of authors or classes; the rest is left aside, and counted. λ,
+the way to count and the regularisation are chosen on documents beside the test. K-grams are found once, without looking
+at any label.
 
 Which documents are judged: those of the column "split" that say test, if there is one; else a random quarter; else, of
 fewer than 1,000 documents, all of them in five folds. --group and --time change that.
 
 Written to DIR:
   methods.csv         a row a target and method: accuracy and macro-F1, or mse and R², with 95 % intervals (empty where
-                      fewer than six documents, groups or authors are judged), a paired test against unigrams, features,
-                      seconds, the λ chosen, proved gaps
-  path.csv            a row a target, method and candidate (λ, temperature, size): development and test
+                      fewer than six documents, groups or authors are judged), paired tests against unigrams and all
+                      K-grams with the intervals of the gains, features, seconds, the λ chosen, proved gaps
+  path.csv            a row a target, method and candidate (λ, temperature, size): development, and test with its 95 %
+                      interval
   telling.csv         the K-grams of largest weight, with their direction
   predictions.csv     a row a judged document (or author): the truth, by unigrams, by compressive features
   learning_curve.csv  what a share of the training documents is worth

@@ -46,11 +46,11 @@ METHOD_NAMES = {
     "compressed:pointers": "compressed, pointers (the paper's)", "compressed:occurrences": "compressed, occurrences",
     "compressed:soft": "compressed, soft counts", "compressed:several": "compressed, all λ together",
     "phrases:gensim": "gensim phrases", "phrases:bpe": "byte pairs over words",
-    "phrases:bpe:equal": "byte pairs over words, as many as the compressed", "baseline": "guessing",
+    "phrases:bpe:equal": "byte pairs, same number", "baseline": "guessing",
 }  # fmt: skip
 _SCORES = {
-    "document_frequency": "the most frequent", "chi2": "chosen by χ²", "mutual_information": "by information gain",
-    "f_test": "by an F test", "l1": "by ℓ1",
+    "document_frequency": "most frequent K-grams", "chi2": "K-grams by χ²", "l1": "K-grams by ℓ1",
+    "mutual_information": "K-grams by information gain", "f_test": "K-grams by an F test",
 }  # fmt: skip
 UNIGRAMS, TF_IDF, ALL_KGRAMS, SEVERAL = "unigrams", "tf_idf", "all_kgrams", "compressed:several"
 _MOST_ENTRIES = 400_000_000  # of a matrix of all K-grams, 12 bytes each
@@ -71,7 +71,7 @@ def method_name(method: str) -> str:
     if not method.startswith("kgrams:"):
         return METHOD_NAMES.get(method, method)
     score, _, equal = method.removeprefix("kgrams:").partition(":")
-    return f"K-grams {_SCORES.get(score, score)}" + (", as many as the compressed" if equal else "")
+    return _SCORES.get(score, score) + (", same number" if equal else "")
 
 
 def check_tried(settings: Any) -> None:

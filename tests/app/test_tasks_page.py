@@ -164,7 +164,7 @@ def test_a_run_finds_and_figures_show():
     assert {method_name(name) for name in mood.methods} >= {
         "words",
         "all K-grams",
-        "K-grams chosen by χ², as many as the compressed",
+        "K-grams by χ², same number",
     }
 
 

@@ -84,7 +84,7 @@ def draw_answer(finding: Finding, run: TasksRun) -> None:
     metric_row(items)
     facts = task.target.summary()
     what = "share that is right" if measure == "accuracy" else "mean squared error, the smaller the better"
-    notes = [f"{what}; {task.learner}; {task.how}: {many(len(task.truth), _unit(task))}"]
+    notes = [f"{what}; {task.learner}; {many(len(task.truth), _unit(task))} judged; {task.how}"]
     left_out = {
         "n_missing": "without a value", "n_unread": "with no number", "n_short": "of too few words",
         "n_rare": "of authors with too few" if task.target.task == "author" else "of rare values",
@@ -237,13 +237,15 @@ def draw_table(finding: Finding) -> None:
     config = {value: number_format(format=f"%.{digits}f")}
     config |= {"macro-F1, %": number_format(format="%.1f"), "R²": number_format(format="%.3f")}
     config |= {name: number_format(format="%.2g") for name in ("gap, proved",)}
-    config |= {name: number_format(format="%.1f") for name in ("seconds, features", "seconds, learning")}
+    config |= {name: number_format(format="%.2f") for name in ("seconds, features", "seconds, learning")}
     config["features"] = number_format(format="localized")
+    config["features from"] = st.column_config.TextColumn(width=245)
     st.dataframe(frame, hide_index=True, column_config=config, alt="A row a method")
     st.caption(
         "★ recommended: the best compressed one on the documents to choose by. Each method's own λ, size and "
         "regularisation are chosen on those documents; the table is of the test documents. The p is of a paired test "
-        "on the same documents; the gap is that of the learner, 0 where nothing is optimised."
+        "on the same documents; the gap is that of the learner, 0 where nothing is optimised. Same number: as many "
+        "features as the recommended one has."
     )
     unseen = finding.unseen
     if unseen:
