@@ -170,11 +170,11 @@ def film_figure(
     ]  # fmt: skip
     _plane_axes(figure, *_ranges(frames, shares))
     figure.update_layout(
-        height=540,
-        updatemenus=[{"type": "buttons", "x": 0, "y": -0.04, "xanchor": "left", "yanchor": "top", "showactive": False,
+        height=600, margin={"l": 0, "r": 0, "t": 10, "b": 34},
+        updatemenus=[{"type": "buttons", "x": 0, "y": -0.1, "xanchor": "left", "yanchor": "top", "showactive": False,
                       "buttons": [{"label": "▶ Play", "method": "animate", "args": [None, play]}]}],
-        sliders=[{"active": len(frames) - 1, "steps": steps, "x": 0.14, "len": 0.86, "y": -0.02,
-                  "currentvalue": {"prefix": "epoch ", "font": {"size": 13}}}],
+        sliders=[{"active": len(frames) - 1, "steps": steps, "x": 0, "len": 1, "y": -0.1,
+                  "currentvalue": {"prefix": "epoch ", "font": {"size": 13}, "xanchor": "right"}}],
     )  # fmt: skip
     return figure
 
