@@ -215,7 +215,7 @@ def _summary(finding: Any, asked: str) -> None:
     rare = "of authors with too few" if facts["task"] == "author" else "of rare classes"
     short = ("n_short", "of too few words")
     for name, of in (("n_missing", "without a value"), ("n_unread", "not numbers"), ("n_rare", rare), short):
-        if facts[name]:
+        if facts.get(name):
             print(f"  {many(facts[name], 'document')} {of}: for the dictionary alone")
     classes = task.target.labels.classes
     if (

@@ -237,8 +237,8 @@ class Features:
                 return
             began = time.perf_counter()
         self._bpe = rivals.BytePairs(words, max(most, rivals.MERGES[-1]))
-        for n_merges in rivals.MERGES:
-            if n_merges <= len(self._bpe.merges) and poll():
+        for n_merges in sorted({min(n, len(self._bpe.merges)) for n in rivals.MERGES}):
+            if n_merges and poll():
                 yield timed(self._pieces("phrases:bpe", self._bpe.cut(n_merges), {"merges": n_merges}))
                 began = time.perf_counter()
 

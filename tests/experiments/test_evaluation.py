@@ -478,7 +478,9 @@ def test_l1_goes_on_while_the_last_is_best_and_is_as_large_as_asked_or_not_there
 
 
 def test_rows_have_the_interval_of_the_method(done):
+    pytest.importorskip("tokenizers")
     _, _, run, findings, _ = done
+    assert all("phrases:bpe" in finding.methods for finding in findings)  # of few words there are few merges
     frame = run.frame()
     assert (frame.test_low <= frame.test + 1e-12).all() and (frame.test <= frame.test_high + 1e-12).all()
     finding = findings[1]
