@@ -223,24 +223,25 @@ class Features:
     def phrases(self, most: int, poll: Callable[[], bool] = lambda: True) -> Iterator[Candidate]:
         """gensim's and BPE's, where installed, at several thresholds and numbers of merges; most: of the merges that
         :meth:`merged` may ask for; poll: whether to go on."""
-        words, began = [self.table.words(d) for d in range(self.table.n_documents)], time.perf_counter()
-
-        def timed(candidate: Candidate) -> Candidate:
-            nonlocal began
+        cuts = self._cuts(most)
+        while poll():
+            began = time.perf_counter()
+            cut = next(cuts, None)
+            if cut is None:
+                return
+            candidate = self._pieces(*cut)
             spent = time.perf_counter() - began
             self.seconds[candidate.method] = self.seconds.get(candidate.method, 0.0) + spent
-            return candidate
+            yield candidate
 
+    def _cuts(self, most: int) -> Iterator[tuple[str, list[list[str]], dict[str, float]]]:
+        """Method, documents in pieces, label."""
+        words = [self.table.words(d) for d in range(self.table.n_documents)]
         for threshold, documents in rivals.gensim_phrases(words):
-            yield timed(self._pieces("phrases:gensim", documents, {"threshold": threshold}))
-            if not poll():
-                return
-            began = time.perf_counter()
+            yield "phrases:gensim", documents, {"threshold": threshold}
         self._bpe = rivals.BytePairs(words, max(most, rivals.MERGES[-1]))
-        for n_merges in sorted({min(n, len(self._bpe.merges)) for n in rivals.MERGES}):
-            if n_merges and poll():
-                yield timed(self._pieces("phrases:bpe", self._bpe.cut(n_merges), {"merges": n_merges}))
-                began = time.perf_counter()
+        for n_merges in sorted({min(n, len(self._bpe.merges)) for n in rivals.MERGES} - {0}):
+            yield "phrases:bpe", self._bpe.cut(n_merges), {"merges": n_merges}
 
     def merged(self, size: int) -> Iterator[Candidate]:
         """BPE's phrases, as many words and phrases together as asked; none where the words alone are as many, or

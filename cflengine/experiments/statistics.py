@@ -32,16 +32,19 @@ class Resampling:
     random_state: int = 0
     draws: int = DRAWS
 
-    @property
+    @cached_property
+    def _member(self) -> np.ndarray:
+        return _members(self.n, self.groups)
+
+    @cached_property
     def n_drawn(self) -> int:
         """What is drawn: groups, and units alone."""
-        return int(_members(self.n, self.groups).max(initial=-1)) + 1
+        return int(self._member.max(initial=-1)) + 1
 
     def weights(self) -> Iterator[np.ndarray]:
         """float64 (some draws, n): how often each unit was drawn."""
-        member = _members(self.n, self.groups)
         for drawn in self._drawn() if self.n_drawn > _MOST_DRAWN else self._kept:
-            yield drawn[:, member].astype(np.float64)
+            yield drawn[:, self._member].astype(np.float64)
 
     def _drawn(self) -> Iterator[np.ndarray]:
         """uint16 (some draws, n_drawn)."""
@@ -70,8 +73,8 @@ class Resampling:
         has it, by the groups' sums: there both agree to a hundredth of their length."""
         if self.n_drawn <= _MOST_DRAWN:
             return self.interval(weighted_mean(values), level)
-        member, mean = _members(self.n, self.groups), float(values.mean())
-        spread = float(np.sqrt(np.sum(np.bincount(member, values - mean) ** 2))) / self.n
+        mean = float(values.mean())
+        spread = float(np.sqrt(np.sum(np.bincount(self._member, values - mean) ** 2))) / self.n
         return mean - ndtri((1.0 + level) / 2.0) * spread, mean + ndtri((1.0 + level) / 2.0) * spread
 
     def share_interval(self, right: np.ndarray, level: float = 0.95) -> tuple[float, float]:

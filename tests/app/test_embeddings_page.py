@@ -106,6 +106,9 @@ def test_a_training_and_its_film():
     # every moment names the same words, and before and after stand still in one plane
     names = list(figure.data[1].text)
     assert names and set(names) <= set(run.words) and all(len(one.data[1]["x"]) == len(names) for one in figure.frames)
+    place = {word: (x, y) for word, x, y in zip(figure.data[0].text, figure.data[0].x, figure.data[0].y, strict=True)}
+    for word, x, y in zip(names, figure.frames[-1].data[1]["x"], figure.frames[-1].data[1]["y"], strict=True):
+        np.testing.assert_allclose((x, y), place[word], atol=1e-3)  # each name where its word is
     before, after = still_figures(run.film, run.words, shares, ["a", "b"])
     for still in (before, after):
         assert not still.layout.updatemenus and not still.layout.sliders and not still.frames
@@ -115,6 +118,17 @@ def test_a_training_and_its_film():
     kept = TrainRun(TrainChoice("mean", given=True, epochs=1))
     kept.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
     assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
+
+
+def test_a_name_in_the_film_stands_where_its_word_is():
+    rng = np.random.default_rng(0)
+    words, shares = [f"word{k}" for k in range(300)], rng.dirichlet(np.full(300, 0.3), 2).T
+    film = [rng.normal(size=(300, 6)) * size for size in (9.0, 3.0, 1.0)]  # names that stand apart alone need not here
+    figure = film_figure(film, words, shares, ["a", "b"])
+    for frame in figure.frames:
+        at = dict(zip(words, zip(frame.data[0]["x"], frame.data[0]["y"], strict=True), strict=True))
+        found = zip(frame.data[1]["x"], frame.data[1]["y"], strict=True)
+        assert [at[word] for word in figure.data[1].text] == list(found)
 
 
 def test_files_are_known_by_the_names_of_their_uploads(tmp_path):

@@ -17,7 +17,7 @@ from cflengine.text.token_presets import USUAL_TOKENS
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.settings import settings_from
 from pages.parts.tasks.close import tasks_command
-from pages.parts.tasks.controls import refused_columns, target_columns
+from pages.parts.tasks.controls import target_columns
 from pages.parts.tasks.figures import curve_figure, lam_figure
 from pages.parts.tasks.run import TasksChoice, TasksRun
 from pages.parts.tasks.view import (
@@ -107,14 +107,14 @@ def test_without_an_interval_only_p_is_told():
 def test_columns_that_can_be_predicted():
     frame = reviews().assign(id=[f"i{k}" for k in range(90)], same="x", label=["a", "b"] * 45)
     frame = frame.assign(when=pd.to_datetime(["2024-03-01", "2025-03-01"] * 45), split=["train", "test"] * 45)
-    assert target_columns(frame.drop(columns="text")) == {
+    assert target_columns(frame.drop(columns="text"))[0] == {
         "label": "class", "mood": "class", "score": "number", "who": "class",
     }  # fmt: skip
 
 
 def test_columns_that_cannot_say_why():
     frame = reviews().assign(id=[f"i{k}" for k in range(90)], same="x")
-    why = refused_columns(frame.drop(columns="text"))
+    _, why = target_columns(frame.drop(columns="text"))
     assert set(why) == {"id", "same"} and "'same'" in why["same"] and "90 different values" in why["id"]
 
 

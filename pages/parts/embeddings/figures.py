@@ -152,9 +152,8 @@ def film_figure(
     film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
 ) -> go.Figure:
     """The words' vectors after each epoch, in the plane of the last one; to be played. shares: (words, 2)."""
-    centre, directions = _facing(film[-1], shares)
-    frames = [(np.asarray(M) - centre) @ directions for M in film]
-    figure, named = _points_figure(frames[-1], words, shares, classes), _named(frames, words, shares)
+    frames, named, axes = _staged(film, words, shares)
+    figure = _points_figure(frames[-1], words, shares, classes, named, axes)
     figure.frames = [
         go.Frame(
             data=[{"x": some[:, 0].round(4), "y": some[:, 1].round(4)} for some in (at, at[named])], name=str(k),
@@ -168,7 +167,6 @@ def film_figure(
          "method": "animate"}
         for k in range(len(frames))
     ]  # fmt: skip
-    _plane_axes(figure, *_ranges(frames, shares))
     figure.update_layout(
         height=600, margin={"l": 0, "r": 0, "t": 10, "b": 34},
         updatemenus=[{"type": "buttons", "x": 0, "y": -0.1, "xanchor": "left", "yanchor": "top", "showactive": False,
@@ -183,36 +181,31 @@ def still_figures(
     film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray, classes: Sequence[str]
 ) -> list[go.Figure]:
     """The words' vectors before the first epoch and after the last, both in the plane and the range of the last."""
+    frames, named, axes = _staged([film[0], film[-1]], words, shares)
+    figures = [_points_figure(at, words, shares, classes, named, axes) for at in frames]
+    return [figure.update_layout(height=430) for figure in figures]
+
+
+def _staged(
+    film: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray
+) -> tuple[list[np.ndarray], np.ndarray, list[list[float]]]:
+    """Vectors at several moments in the plane of the last one, (words, 2) each; the words with a name, those that tell
+    the classes apart most and whose names stand apart at the end; the ranges of both axes, for all moments."""
     centre, directions = _facing(film[-1], shares)
-    frames = [(np.asarray(M) - centre) @ directions for M in (film[0], film[-1])]
-    named, found = _named(frames, words, shares), []
-    for at in frames:
-        figure = _points_figure(at, words, shares, classes, named)
-        _plane_axes(figure, *_ranges(frames, shares))
-        found.append(figure.update_layout(height=430))
-    return found
-
-
-def _ranges(frames: Sequence[np.ndarray], shares: np.ndarray) -> list[list[float]]:
-    """Of both axes, for all frames."""
+    frames = [(np.asarray(M) - centre) @ directions for M in film]
     weight = np.tile(shares.sum(axis=1), len(frames))
-    return [_range(np.concatenate([at[:, k] for at in frames]), weight) for k in (0, 1)]
-
-
-def _named(frames: Sequence[np.ndarray], words: Sequence[str], shares: np.ndarray) -> np.ndarray:
-    """int64: the words with a name, those that tell the classes apart most and whose names stand apart at the end."""
+    axes = [_range(np.concatenate([at[:, k] for at in frames]), weight) for k in (0, 1)]
     lean = np.abs(shares[:, 0] - shares[:, 1]) / np.sqrt(np.maximum(shares.sum(axis=1), 1e-12))
     top = np.argsort(-lean, kind="stable")[: 3 * NAMED]
-    x, y = _ranges(frames, shares)
-    across, up = ((frames[-1][top, k] - low) / (high - low) for k, (low, high) in enumerate((x, y)))
-    return top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
+    across, up = ((frames[-1][top, k] - low) / (high - low) for k, (low, high) in enumerate(axes))
+    named = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
+    return frames, named, axes
 
 
 def moment_figure(M: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str]) -> go.Figure:
     """The words' vectors while they are trained, in the plane of this moment."""
-    centre, directions = _facing(M, shares)
-    figure = _points_figure((M - centre) @ directions, words, shares, classes)
-    return figure.update_layout(height=430)
+    (at,), named, axes = _staged([M], words, shares)
+    return _points_figure(at, words, shares, classes, named, axes).update_layout(height=430)
 
 
 def _facing(M: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,11 +217,10 @@ def _facing(M: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _points_figure(
     points: np.ndarray, words: Sequence[str], shares: np.ndarray, classes: Sequence[str],
-    named: np.ndarray | None = None,
+    named: np.ndarray, axes: Sequence[Sequence[float]],
 ) -> go.Figure:  # fmt: skip
     """Words in the plane, (words, 2): size by frequency, colour and shape by the class in which they are more frequent;
-    shares: (words, 2); named: the words with a name, None to choose them by these places."""
-    named = _named([points], words, shares) if named is None else named
+    shares: (words, 2); named: the words with a name; axes: their ranges."""
     lean = (shares[:, 0] - shares[:, 1]) / np.maximum(shares.sum(axis=1), 1e-12)
     frequency = shares.mean(axis=1)
     marker = {
@@ -248,7 +240,7 @@ def _points_figure(
     for name, colour, symbol in zip(classes, (FIRST, SECOND), ("diamond", "circle"), strict=True):
         looks = {"color": colour, "symbol": symbol}
         figure.add_scatter(x=[None], y=[None], mode="markers", name=f"more in {html(name)}", marker=looks)
-    _plane_axes(figure, *_ranges([points], shares))
+    _plane_axes(figure, *axes)
     figure.update_layout(margin={"l": 0, "r": 0, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.08})
     return figure
 

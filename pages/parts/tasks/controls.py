@@ -22,18 +22,10 @@ _ROLES = ("label", "group", "number")  # of columns, the likeliest to be predict
 _WORDS = {"class": "classes", "number": "a number", "author": "many values, as authors"}
 
 
-def target_columns(metadata: Any) -> dict[str, str]:
-    """Columns that can be predicted, the likeliest first -> the task each would be. Dates, and the column that says
-    which documents are for testing, are for splitting; names of documents come last."""
-    return _targets(metadata)[0]
-
-
-def refused_columns(metadata: Any) -> dict[str, str]:
-    """Columns that cannot be predicted -> why, in a sentence; those that are for splitting are not among them."""
-    return _targets(metadata)[1]
-
-
-def _targets(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
+def target_columns(metadata: Any) -> tuple[dict[str, str], dict[str, str]]:
+    """Columns that can be predicted, the likeliest first -> the task each would be; and those that cannot -> why, in a
+    sentence. Dates, and the column that says which documents are for testing, are for splitting, and in neither; names
+    of documents come last."""
     found, refused, rank = {}, {}, {}
     order = {name: k for k, name in enumerate(_LIKELY)}
     for column in map(str, metadata.columns):
@@ -131,7 +123,7 @@ def _known() -> tuple[dict[str, str], dict[str, str]]:
     loaded = current_corpus()
     known = st.session_state.get("tasks_columns")
     if known is None or known[0] != loaded.id:
-        known = st.session_state.tasks_columns = (loaded.id, _targets(loaded.corpus.metadata))
+        known = st.session_state.tasks_columns = (loaded.id, target_columns(loaded.corpus.metadata))
     return known[1]
 
 
