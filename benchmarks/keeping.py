@@ -61,15 +61,22 @@ class Kept:
             except (ValueError, TypeError, KeyError):
                 continue  # cut off by a stop
 
+    def key(self, case: dict[str, Any]) -> str:
+        """What a case is known by."""
+        return json.dumps(case | {"basis": self.basis}, sort_keys=True)
+
+    def keep(self, case: dict[str, Any], found: Any) -> None:
+        """Write down what was found for a case."""
+        # by way of JSON, so that now and later give the same
+        self.known[self.key(case)] = json.loads(json.dumps(finite(found), default=float))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"case": self.key(case), "found": self.known[self.key(case)]}) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+
     def once(self, case: dict[str, Any], make: Callable[[], Any]) -> Any:
         """What was found for a case, now or before."""
-        key = json.dumps(case | {"basis": self.basis}, sort_keys=True)
-        if key not in self.known:
-            # by way of JSON, so that now and later give the same
-            self.known[key] = json.loads(json.dumps(finite(make()), default=float))
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "a", encoding="utf-8") as file:
-                file.write(json.dumps({"case": key, "found": self.known[key]}) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-        return self.known[key]
+        if self.key(case) not in self.known:
+            self.keep(case, make())
+        return self.known[self.key(case)]

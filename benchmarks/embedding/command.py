@@ -7,7 +7,7 @@ numbers), "english" (movie polarity and pairs of newsgroups, from random vectors
 
 Half of the documents are for testing, as in the article; λ is chosen on a fifth of the others of the first seed. Words
 are \\w+, lower-cased, of five occurrences or more; texts are cut at 256 words. Every training of this code and
-these texts is kept in --work and not done again.
+these texts is kept in --work and not done again; --workers of them run at a time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import present
+from benchmarks.corpora import corpus_path, present
 from benchmarks.embedding.speed import speed
 from benchmarks.embedding.tables import show
 from benchmarks.embedding.training import Trainings, bbc, bbc_100, ce_t1, english, flat
@@ -26,17 +26,17 @@ from benchmarks.keeping import digest_of
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine import threads
 
-SECTIONS: dict[str, Callable[..., dict[str, Any]]] = {
-    "speed": speed,
+TRAININGS: dict[str, Callable[..., dict[str, Any]]] = {
     "ce-t1": ce_t1,
     "flat": flat,
     "bbc": bbc,
     "bbc-100": bbc_100,
     "english": english,
 }
-
+SECTIONS = ("speed", *TRAININGS)
 
 CORPORA = ("ce_t1", "bbc_news", "movie_polarity_v2", "20news_bydate")
+VECTORS = ("glove100_50k", "vectors.npz")
 #: what trainings depend on
 CODE = ("benchmarks/embedding", *(f"cflengine/{name}" for name in ("engine", "text", "linear", "embedding")))
 
@@ -45,16 +45,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Options beside the common ones."""
     parser.add_argument("--sections", default=",".join(SECTIONS), metavar="A,B", help="(default: %(default)s)")
     work = Path.home() / ".cache" / "cflengine" / "embedding"
+    parser.add_argument(
+        "--workers", type=int, default=2, metavar="N", help="trainings at a time (default: %(default)s)"
+    )
     parser.add_argument("--work", default=str(work), metavar="DIR", help="what is kept (default: %(default)s)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure and print; 2 for a wrong name or where there is nothing to measure."""
-    chosen = chosen_sections(arguments.sections, list(SECTIONS))
+    chosen = chosen_sections(arguments.sections, SECTIONS)
     if not chosen:
         return 2
     work = Path(arguments.work) / ("quick" if arguments.quick else "full")
-    kept = Trainings(work / "trainings.jsonl", digest_of(CODE, present(list(CORPORA), arguments.data)[0].values()))
+    files = [*present(list(CORPORA), arguments.data)[0].values()]
+    try:
+        files.append(corpus_path(VECTORS[0], arguments.data, VECTORS[1]))
+    except FileNotFoundError as error:
+        say(f"no vectors to begin with: {error}")
+    kept = Trainings(work / "trainings.jsonl", digest_of(CODE, files), max(1, arguments.workers))
     results: dict[str, Any] = {}
     options = {name: getattr(arguments, name) for name in ("sections", "quick")}
     with threads(arguments.threads) as n_threads:
@@ -63,7 +71,10 @@ def run(arguments: argparse.Namespace) -> int:
         for name in chosen:
             began, kept.seconds = time.perf_counter(), 0.0
             try:
-                found = SECTIONS[name](arguments.data, kept, quick=arguments.quick, n_threads=arguments.threads)
+                if name == "speed":
+                    found = speed(quick=arguments.quick, n_threads=arguments.threads)
+                else:
+                    found = TRAININGS[name](arguments.data, kept, quick=arguments.quick)
             except FileNotFoundError as error:
                 say(f"{name}: left out, {error}")
                 continue

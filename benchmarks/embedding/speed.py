@@ -19,7 +19,7 @@ LARGEST_SQUARE = 10_000  # words for which V × V matrices are made
 KERNEL = Kernel("gaussian", (14.0,))
 
 
-def speed(data: str | None, kept: Any, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def speed(*, quick: bool, n_threads: int | None) -> dict[str, Any]:
     """Seconds, medians, for each number of words; ratios by turns."""
     found = {}
     for V in (500, 1_000) if quick else SIZES:

@@ -1,23 +1,28 @@
-"""Networks by penalties, over seeds: each training is done once and kept."""
+"""Networks by penalties, over seeds: each training is done once and kept, some at a time: one leaves a core idle."""
 
 from __future__ import annotations
 
 import gzip
 import json
+import multiprocessing
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from benchmarks.corpora import corpus_path
+from benchmarks.embedding.tables import ARTICLE_RATE
 from benchmarks.keeping import Kept
 from benchmarks.report import say
 from cflengine import WordMMDEmbedding
-from cflengine.embedding import DEFAULT_LAMS
+from cflengine.embedding import DEFAULT_LAMS, DivergedError
 
 SEEDS = 5
+RATES = (ARTICLE_RATE, 0.01)  # at the second a recurrent network learns from long documents, too
 GRIDS: dict[str, tuple[float, ...]] = {
     "none": (0.0,),
     "l1": (0.1, 1.0, 10.0),
@@ -32,18 +37,6 @@ PAIRS = (
     ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     ("alt.atheism", "soc.religion.christian"),
 )
-
-
-class Trainings(Kept):
-    """Trainings that were done; seconds: of all that were asked for, however long ago they were done."""
-
-    seconds = 0.0
-
-    def once(self, case: dict[str, Any], make: Callable[[], Any]) -> Any:
-        """As :class:`Kept` has it."""
-        found = super().once(case, make)
-        self.seconds += found["seconds"]
-        return found
 
 
 @dataclass(frozen=True)
@@ -64,6 +57,19 @@ class Corpus:
             train[mine[: len(mine) // 2]] = True
         return np.flatnonzero(train), np.flatnonzero(~train)
 
+    def parts(self, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
+        """Documents that a setting learns from, and those it is tried on."""
+        train, test = self.halves(setting.seed)
+        if setting.part == "test":
+            return train, test
+        order = np.random.default_rng(1).permutation(train)
+        return order[len(order) // 5 :], order[: len(order) // 5]
+
+    def case(self, setting: Setting) -> dict[str, Any]:
+        """What a training of it depends on, beside code and data."""
+        case = {"corpus": self.name, "vectors": self.vectors is not None} | setting._asdict()
+        return case | ({"dimension": self.dimension} if self.dimension != 20 else {})
+
 
 def read(name: str, data: str | None, quick: bool, classes: Sequence[str] | None = None, **own: Any) -> Corpus:
     """A corpus, or some of its classes. Raises FileNotFoundError."""
@@ -77,23 +83,75 @@ def read(name: str, data: str | None, quick: bool, classes: Sequence[str] | None
     return Corpus(title, [one["text"] for one in records], np.unique(labels, return_inverse=True)[1], **own)
 
 
-def ce_t1(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+class Setting(NamedTuple):
+    """What is trained; part: which documents it is tried on, "choose" or "test"."""
+
+    network: str
+    penalty: str
+    lam: float
+    seed: int
+    part: str
+    rate: float = ARTICLE_RATE
+
+
+class Trainings(Kept):
+    """Trainings that were done; seconds: of all that were asked for, however long ago they were done."""
+
+    def __init__(self, path: Path, basis: str, workers: int = 1) -> None:
+        super().__init__(path, basis)
+        self.workers, self.seconds = workers, 0.0
+
+    def all(self, corpus: Corpus, settings: Sequence[Setting], quick: bool) -> list[dict[str, Any]]:
+        """What each of them found, now or before."""
+        cases = [corpus.case(setting) for setting in settings]
+        missing = [k for k, case in enumerate(cases) if self.key(case) not in self.known]
+        if missing:
+            with ProcessPoolExecutor(
+                min(self.workers, len(missing)), multiprocessing.get_context("spawn"),
+                initializer=_begin, initargs=(corpus, quick, self.workers),
+            ) as pool:  # fmt: skip
+                running = {pool.submit(_train, settings[k]): k for k in missing}
+                for done in as_completed(running):
+                    k, found = running[done], done.result()
+                    self.keep(cases[k], found)
+                    say(f"  {corpus.name}: {', '.join(map(str, settings[k]))}: {found['test']:.4f}")
+        rows = [self.known[self.key(case)] for case in cases]
+        self.seconds += sum(row["seconds"] / row["workers"] for row in rows)
+        return rows
+
+
+_here: dict[str, Any] = {}  # of a worker: what it trains on
+
+
+def _begin(corpus: Corpus, quick: bool, workers: int) -> None:
+    _here.update(corpus=corpus, quick=quick, workers=workers)
+
+
+def ce_t1(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """All networks and penalties."""
     networks = ("mean", "cnn") if quick else ("mean", "cnn", "gru", "bilstm")
     return _grid(read("ce_t1", data, quick), networks, tuple(GRIDS), kept, quick)
 
 
-def bbc(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
-    """The article's two networks and four penalties, and the mean."""
-    return _grid(read("bbc_news", data, quick), ("mean", "cnn", "gru"), ARTICLE, kept, quick)
+def bbc(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
+    """The article's two networks and four penalties, and the mean; the GRU at the learning rate that is better without
+    a penalty, and once at the article's."""
+    corpus = read("bbc_news", data, quick)
+    found = _grid(corpus, ("mean", "cnn"), ARTICLE, kept, quick)
+    tried = kept.all(corpus, [Setting("gru", "none", 0.0, 0, "choose", rate) for rate in RATES], quick)
+    rate = max(zip(RATES, tried, strict=True), key=lambda pair: pair[1]["test"])[0]
+    for one, penalties in {ARTICLE_RATE: ("none",), rate: ARTICLE}.items():
+        rows = _grid(corpus, ("gru",), penalties, kept, quick, one)
+        found |= {f"{name}, rate {one:g}": row for name, row in rows.items()}
+    return found
 
 
-def bbc_100(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def bbc_100(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """The convolution with vectors of 100 numbers, as the article has it."""
     return _grid(read("bbc_news", data, quick, dimension=100), ("cnn",), ARTICLE, kept, quick)
 
 
-def english(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def english(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """Movie polarity and pairs of newsgroups, from random vectors and from GloVe."""
     glove = str(corpus_path("glove100_50k", data, "vectors.npz"))
     found: dict[str, Any] = {}
@@ -106,90 +164,88 @@ def english(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | 
     return found
 
 
-def flat(data: str | None, kept: Trainings, *, quick: bool, n_threads: int | None) -> dict[str, Any]:
+def flat(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """Accuracy over λ of wMMD, to far beyond what is sensible."""
     corpus, found = read("ce_t1", data, quick), {}
     for network in ("cnn",) if quick else ("cnn", "gru"):
-        for lam in FLAT[:3] if quick else FLAT:
-            rows = list(_seeds(corpus, network, "wmmd" if lam else "none", lam, kept, quick))
-            found[f"{network} {lam:g}"] = {"lam": lam, "network": network} | _summary(rows)
+        lams = FLAT[:3] if quick else FLAT
+        settings = [_seeds(network, "wmmd" if lam else "none", lam, quick) for lam in lams]
+        rows = kept.all(corpus, [one for seeds in settings for one in seeds], quick)
+        for k, lam in enumerate(lams):
+            own = rows[k * len(rows) // len(lams) : (k + 1) * len(rows) // len(lams)]
+            found[f"{network} {lam:g}"] = {"lam": lam, "network": network} | _summary(own)
     return found
 
 
 def _grid(
-    corpus: Corpus, networks: Sequence[str], penalties: Sequence[str], kept: Trainings, quick: bool
+    corpus: Corpus,
+    networks: Sequence[str],
+    penalties: Sequence[str],
+    kept: Trainings,
+    quick: bool,
+    rate: float = ARTICLE_RATE,
 ) -> dict[str, Any]:
+    pairs = [(network, penalty) for network in networks for penalty in penalties]
+    lams = _chosen(corpus, pairs, kept, quick, rate)
+    settings = [_seeds(*pair, lams[pair], quick, rate) for pair in pairs]
+    rows = iter(kept.all(corpus, [one for seeds in settings for one in seeds], quick))
     found = {}
-    for network in networks:
-        for penalty in penalties:
-            lam = _chosen(corpus, network, penalty, kept, quick)
-            rows = list(_seeds(corpus, network, penalty, lam, kept, quick))
-            found[f"{network} {penalty}"] = {"network": network, "penalty": penalty, "lam": lam} | _summary(rows)
+    for pair, seeds in zip(pairs, settings, strict=True):
+        facts = {"network": pair[0], "penalty": pair[1], "lam": lams[pair], "rate": rate}
+        found[" ".join(pair)] = facts | _summary([next(rows) for _ in seeds])
     return found
 
 
-def _chosen(corpus: Corpus, network: str, penalty: str, kept: Trainings, quick: bool) -> float:
+def _chosen(
+    corpus: Corpus, pairs: Sequence[tuple[str, str]], kept: Trainings, quick: bool, rate: float
+) -> dict[tuple[str, str], float]:
     """λ by accuracy on a fifth of the first seed's documents to learn from; of equal ones the usual one's neighbour."""
-    grid = GRIDS[penalty]
-    if len(grid) == 1 or quick:
-        return DEFAULT_LAMS[penalty]
-    train, _ = corpus.halves(0)
-    order = np.random.default_rng(1).permutation(train)
-    cut = len(order) // 5
-    worth = {}
-    for lam in grid:
-        setting = Setting(network, penalty, lam, 0, "choose")
-        found = _train(corpus, setting, order[cut:], order[:cut], kept, quick)
-        worth[lam] = found["test"]
-    return max(grid, key=lambda lam: (worth[lam], -abs(np.log(lam / DEFAULT_LAMS[penalty]))))
+    grids = {pair: (DEFAULT_LAMS[pair[1]],) if quick else GRIDS[pair[1]] for pair in pairs}
+    tried = [Setting(*pair, lam, 0, "choose", rate) for pair, grid in grids.items() if len(grid) > 1 for lam in grid]
+    worth = {
+        (one.network, one.penalty, one.lam): row["test"]
+        for one, row in zip(tried, kept.all(corpus, tried, quick), strict=True)
+    }
+
+    def rank(pair: tuple[str, str], lam: float) -> tuple[float, float]:
+        return worth[*pair, lam], -abs(np.log(lam / DEFAULT_LAMS[pair[1]]))
+
+    best = {pair: max(grid, key=lambda lam: rank(pair, lam)) for pair, grid in grids.items() if len(grid) > 1}
+    return {pair: grid[0] for pair, grid in grids.items()} | best
 
 
-def _seeds(
-    corpus: Corpus, network: str, penalty: str, lam: float, kept: Trainings, quick: bool
-) -> Iterator[dict[str, float]]:
-    for seed in range(2 if quick else SEEDS):
-        train, test = corpus.halves(seed)
-        yield _train(corpus, Setting(network, penalty, lam, seed, "test"), train, test, kept, quick)
+def _seeds(network: str, penalty: str, lam: float, quick: bool, rate: float = ARTICLE_RATE) -> list[Setting]:
+    return [Setting(network, penalty, lam, seed, "test", rate) for seed in range(2 if quick else SEEDS)]
 
 
-class Setting(NamedTuple):
-    """What is trained; part: which documents it is tried on."""
-
-    network: str
-    penalty: str
-    lam: float
-    seed: int
-    part: str
-
-
-def _train(corpus: Corpus, setting: Setting, train, test, kept: Trainings, quick: bool) -> dict[str, float]:
-    network, penalty, lam, seed, part = setting
-    case = {"corpus": corpus.name, "vectors": corpus.vectors is not None} | setting._asdict()
-    case |= {"dimension": corpus.dimension} if corpus.dimension != 20 else {}
-
-    def make() -> dict[str, float]:
-        began = time.perf_counter()
-        model = WordMMDEmbedding(
-            network, penalty, lam, random_state=seed, min_count=1 if quick else 5, epochs=2 if quick else 30,
-            dimension=corpus.dimension,
-        )  # fmt: skip
-        texts = corpus.texts
-        model.fit([texts[d] for d in train.tolist()], corpus.y[train], corpus.vectors)
-        right = float(np.mean(model.predict([texts[d] for d in test.tolist()]) == corpus.y[test]))
-        found = {
-            "test": right, "train": model.result_.accuracy, "wmmd": float(model.trace_["wmmd"].iloc[-1]),
-            "seconds": time.perf_counter() - began,
-        }  # fmt: skip
-        say(f"  {corpus.name}: {network}, {penalty} {lam:g}, seed {seed} ({part}): {right:.4f}")
-        return found
-
-    return kept.once(case, make)
+def _train(setting: Setting) -> dict[str, Any]:
+    """In a worker. A training that diverges gives every document the largest class."""
+    corpus, quick, workers = _here["corpus"], _here["quick"], _here["workers"]
+    began, (train, test) = time.perf_counter(), corpus.parts(setting)
+    model = WordMMDEmbedding(
+        setting.network, setting.penalty, setting.lam, random_state=setting.seed, min_count=1 if quick else 5,
+        epochs=2 if quick else 30, dimension=corpus.dimension, learning_rate=setting.rate,
+        n_threads=1 if workers > 1 else None,
+    )  # fmt: skip
+    texts, y = corpus.texts, corpus.y
+    try:
+        model.fit([texts[d] for d in train.tolist()], y[train], corpus.vectors)
+    except DivergedError:
+        largest = np.bincount(y[train]).argmax()
+        found = {"test": float(np.mean(y[test] == largest)), "train": float(np.mean(y[train] == largest))}
+        found |= {"wmmd": float("nan"), "diverged": True}
+    else:
+        right = float(np.mean(model.predict([texts[d] for d in test.tolist()]) == y[test]))
+        found = {"test": right, "train": model.result_.accuracy, "wmmd": float(model.trace_["wmmd"].iloc[-1])}
+    return found | {"seconds": time.perf_counter() - began, "workers": workers}
 
 
-def _summary(rows: Sequence[dict[str, float]]) -> dict[str, Any]:
+def _summary(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     tests = np.array([row["test"] for row in rows])
+    wmmd = [row["wmmd"] for row in rows if row["wmmd"] is not None]
     return {
         "test": float(tests.mean()), "spread": float(tests.std(ddof=1)), "tests": tests.tolist(),
-        "train": float(np.mean([row["train"] for row in rows])), "wmmd": float(np.mean([row["wmmd"] for row in rows])),
+        "train": float(np.mean([row["train"] for row in rows])), "wmmd": float(np.mean(wmmd)) if wmmd else None,
+        "diverged": sum(row.get("diverged", False) for row in rows),
         "seconds": float(np.mean([row["seconds"] for row in rows])),
     }  # fmt: skip

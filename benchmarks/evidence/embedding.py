@@ -6,7 +6,7 @@ from typing import Any
 
 from scipy.stats import ttest_rel
 
-from benchmarks.embedding.tables import PUBLISHED
+from benchmarks.embedding.tables import PUBLISHED, network_of
 from benchmarks.evidence.page import DOES_NOT, HOLDS, IN_PART, Claim, Evidence, Part, seconds, share, verdict
 
 FIVE_TIMES, THREE_PRODUCTS, FOUR_GIB = 5.0, 3.0, 4 << 30  # what was asked of the statistic's speed
@@ -52,12 +52,12 @@ def _spread(row: dict[str, Any]) -> str:
 
 def _published(name: str, body: dict[str, Any]) -> Part:
     rows, claims = [], []
-    by = {(row["network"], row["penalty"]): row for row in _rows(body)}
+    by = {(network_of(row), row["penalty"]): row for row in _rows(body)}
     for row in _rows(body):
-        said, plain = PUBLISHED.get((name, row["network"]), {}).get(row["penalty"]), by.get((row["network"], "none"))
+        said, plain = PUBLISHED.get((name, row["network"]), {}).get(row["penalty"]), by.get((network_of(row), "none"))
         published = "–" if said is None else f"{said:g} %"
-        rows.append((row["network"], row["penalty"], f"{row['lam']:g}", _spread(row), _p(row, plain), published))
-    for network in dict.fromkeys(row["network"] for row in _rows(body)):
+        rows.append((network_of(row), row["penalty"], f"{row['lam']:g}", _spread(row), _p(row, plain), published))
+    for network in dict.fromkeys(network_of(row) for row in _rows(body)):
         plain, ours = by.get((network, "none")), by.get((network, "wmmd"))
         if plain is None or ours is None:
             continue

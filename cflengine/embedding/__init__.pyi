@@ -1,4 +1,4 @@
-from .classifier import WordMMDEmbedding
+from .classifier import DivergedError, WordMMDEmbedding
 from .comparison import Comparison
 from .estimator import WordMMD
 from .export import EmbeddingAnalysis, embedding_report, statistic_report, witness_table, write_embedding
@@ -16,6 +16,7 @@ __all__ = [
     "REGULARISERS",
     "BetaBinomial",
     "Comparison",
+    "DivergedError",
     "EmbeddingAnalysis",
     "Kernel",
     "PowerSettings",

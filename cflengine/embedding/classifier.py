@@ -33,6 +33,16 @@ from cflengine.text.tokens import Tokenizer
 INITIAL = ("random", "learnt")
 
 
+class DivergedError(InputError):
+    """Training that has no epoch to keep."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "training diverged in its first epoch: take a smaller lam or learning_rate, or, with a recurrent network, "
+            "max_gradient=1."
+        )
+
+
 class WordMMDEmbedding(FittedEmbedding):
     """A neural text classifier whose word vectors M are trained with it, under a penalty (Gao, Dai, JASA 2025).
 
@@ -205,7 +215,7 @@ class WordMMDEmbedding(FittedEmbedding):
         )  # fmt: skip
         result = run.run()
         if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
-            raise InputError(_DIVERGED)
+            raise DivergedError
         self._set(classes, words, run.tree["net"], result.M)
         self.initial_vectors_, self.result_, self.trace_ = np.asarray(run.begun), result, result.trace
         self.n_iter_, self.solver_reason_ = result.n_iterations, str(result.reason)
@@ -306,10 +316,6 @@ class WordMMDEmbedding(FittedEmbedding):
         return clone_sharing_listeners(self)
 
 
-_DIVERGED = (
-    "training diverged in its first epoch: take a smaller lam or learning_rate, or, with a recurrent network, "
-    "max_gradient=1."
-)
 _OF_TRAINING = (
     "network", "regulariser", "dimension", "epochs", "batch_size", "learning_rate", "hidden", "max_length", "max_norm",
     "max_gradient",

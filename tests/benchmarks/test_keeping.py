@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from benchmarks.keeping import Kept, digest_of
 
 
@@ -40,3 +42,14 @@ def test_a_digest_is_of_code_and_data(tmp_path):
     assert digest_of(["benchmarks/embedding"], [data]) != before
     data.write_bytes(b"two")
     assert digest_of(["benchmarks/tasks"], [data]) != before
+
+
+def test_trainings_are_chosen_on_documents_that_no_test_uses():
+    from benchmarks.embedding.training import Corpus, Setting
+
+    corpus = Corpus("name", [str(d) for d in range(40)], np.arange(40) % 2)
+    choose, test = Setting("gru", "none", 0.0, 0, "choose"), Setting("gru", "none", 0.0, 0, "test")
+    (learnt, tried), (train, tested) = corpus.parts(choose), corpus.parts(test)
+    assert sorted([*learnt, *tried]) == sorted(train) and len(tried) == 4
+    assert sorted([*train, *tested]) == list(range(40))
+    assert corpus.case(test) != corpus.case(choose) != corpus.case(choose._replace(rate=0.01))
