@@ -14,9 +14,9 @@ from pages.parts.shared.words import plain
 
 st.title("Words to phrases")
 st.markdown(
-    "Cheap pointers keep single words, expensive ones long phrases. The path solves a whole range of λ, each from its "
-    "neighbours and each with a proved gap; then move λ and watch the text and its K-grams change. Where you let go "
-    "between two points, the solver goes on from the best solution known there."
+    "λ is what each use of a phrase costs. Where uses are cheap, texts are kept as single words; where they are dear, "
+    "as long phrases. Here a whole range of λ is solved, each proved to be near the best; then move λ and watch the "
+    "text and its phrases change. Where you let go between two solutions, the solver goes on from the better one."
 )
 draw_path_controls()
 

@@ -252,3 +252,19 @@ def test_the_command_trains_the_same(given, penalty, tmp_path, monkeypatch):
     assert report["accuracy"] == run.right
     assert {"before": report["wmmd_before"], "after": report["wmmd_after"]} == run.wmmd()
     assert report["cross_entropy"] == run.model.result_.objective
+
+
+def test_names_in_a_cloud_stand_apart_on_a_telephone():
+    rng = np.random.default_rng(0)
+    points, words = rng.normal(size=(300, 2)), [f"word{k}" for k in range(300)]
+    shares = rng.random((300, 2))
+    figure = cloud_figure(points, words, shares, shares[:, 0] - shares[:, 1], ("a", "b"))
+    x, y = figure.layout.xaxis.range, figure.layout.yaxis.range
+    names = [
+        (320 * (one.x - x[0]) / (x[1] - x[0]), 400 * (one.y - y[0]) / (y[1] - y[0]), 7 * len(one.text))
+        for one in figure.layout.annotations
+    ]
+    assert len(names) >= 12
+    for k, (left, up, width) in enumerate(names):
+        for other, row, wide in names[:k]:
+            assert abs(left - other) >= (width + wide) / 2 or abs(up - row) >= 15

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from visiting import captions, numbers, press, show, sound, until, use
+from visiting import captions, job_of, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
 from cflengine.experiments import method_name
@@ -191,7 +191,13 @@ def test_the_page_compares_and_hands_on(open_app):
     (use_it,) = [button for button in app.button if button.label.startswith("Use λ")]
     use_it.click()
     app.run()
-    assert app.session_state["settings"].counting in ("pointers", "occurrences", "soft")
+    settings = app.session_state["settings"]
+    assert settings.counting in ("pointers", "occurrences", "soft")
+    # it is being found, and where: the page of the solver
+    found = job_of(app)
+    assert found.key[:2] == (app.session_state["corpus_id"], settings.lam)
+    until(lambda: not found.active, 60)
+    assert found.result.lam == settings.lam
     again = open_app("tasks", corpus=app.session_state["corpus_id"], tasks=job.id)
     assert again.session_state["tasks_choice"].columns == ("mood", "score")
 

@@ -17,6 +17,8 @@ FIRST, SECOND = ORANGE, BLUE  # as the text has them: what speaks for the second
 _SCALE = [[0.0, SECOND], [0.5, "#c9c9c9"], [1.0, FIRST]]
 _BINS = 70
 MOST_WORDS, NAMED = 1_000, 18  # in a cloud, and with their names
+_CANDIDATES = 6 * NAMED
+_NARROW = (320, 400)  # the plot on a telephone, in pixels: names that stand apart there do so everywhere
 _FREQUENT = 30  # words that are never cut off
 
 
@@ -78,11 +80,11 @@ def cloud_figure(
         hovertemplate=f"<b>%{{text}}</b><br>{html(classes[0])}: %{{customdata[0]:.3%}}<br>{html(classes[1])}: "
         "%{customdata[1]:.3%}<br>witness %{customdata[2]:+.4f}<extra></extra>",
     )  # fmt: skip
-    top = shown[np.argsort(-np.abs(colour[shown]) * np.sqrt(frequency), kind="stable")[: 3 * NAMED]]
+    top = shown[np.argsort(-np.abs(colour[shown]) * np.sqrt(frequency), kind="stable")[:_CANDIDATES]]
     across, up = ((points[top, k] - ends[0]) / (ends[1] - ends[0]) for k, ends in enumerate((x, y)))
     inside = (across > 0.02) & (across < 0.98) & (up > 0.02) & (up < 0.96)
     top, across, up = top[inside], across[inside], up[inside]
-    top = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
+    top = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top), _NARROW)[:NAMED]]
     size = dict(zip(shown.tolist(), sizes.tolist(), strict=True))
     for v in top.tolist():  # in the page's ink, above the mark: words in the marks' colours are hard to read
         figure.add_annotation(
@@ -196,9 +198,9 @@ def _staged(
     weight = np.tile(shares.sum(axis=1), len(frames))
     axes = [_range(np.concatenate([at[:, k] for at in frames]), weight) for k in (0, 1)]
     lean = np.abs(shares[:, 0] - shares[:, 1]) / np.sqrt(np.maximum(shares.sum(axis=1), 1e-12))
-    top = np.argsort(-lean, kind="stable")[: 3 * NAMED]
+    top = np.argsort(-lean, kind="stable")[:_CANDIDATES]
     across, up = ((frames[-1][top, k] - low) / (high - low) for k, (low, high) in enumerate(axes))
-    named = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top))[:NAMED]]
+    named = top[apart(across, up, [words[v] for v in top.tolist()], [0.0] * len(top), _NARROW)[:NAMED]]
     return frames, named, axes
 
 

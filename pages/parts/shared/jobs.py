@@ -64,6 +64,7 @@ class Job:
     result: Any = field(default=None, repr=False)
     error: str = ""
     last_seen: float = field(default_factory=time.monotonic)
+    began: float | None = None  # time.monotonic
     orphaned_at: float | None = None
     stop: threading.Event = field(default_factory=threading.Event, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -75,7 +76,7 @@ class Job:
             if self.state == QUEUED and not self.poll():
                 self.error, self.state = "Stopped before it began.", FAILED
             elif self.state == QUEUED:
-                self.state = RUNNING
+                self.state, self.began = RUNNING, time.monotonic()
             return self.state == RUNNING
 
     def end(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.asking import engine_is_warm
+from pages.parts.shared.asking import COMPILED_ONCE, engine_is_warm
 from pages.parts.shared.controls import TITLES, rerun_at_end
 from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.shared.keys import STOP
@@ -96,7 +96,7 @@ def _running(job: Job, kind: str) -> None:
     elif not job.rows:
         st.markdown("Preparing …" if engine_is_warm() else "Waiting until the engine is compiled …")
         if kind != SOLVE and engine_is_warm():
-            st.caption("The first time after an installation its solver is compiled: up to half a minute.")
+            st.caption(COMPILED_ONCE)
     else:
         row = job.rows[-1]
         where = f"{row['stage']} · step {row['i']:,}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import shlex
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -30,7 +31,7 @@ from pages.parts.shared.glossary import ICONS
 from pages.parts.shared.metrics import table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
-from pages.parts.shared.state import change_settings
+from pages.parts.shared.state import change_settings, current_job, is_stale, run_solver, stop_job
 from pages.parts.shared.words import plain
 from pages.parts.tasks.figures import curve_figure, points_figure
 from pages.parts.tasks.run import TasksRun
@@ -267,9 +268,17 @@ def _use(finding: Finding) -> None:
         st.caption(f"The other pages offer λ = {lam:g}, the nearest to the one recommended here ({label['lam']:.3g}).")
     if st.button(
         f"Use λ = {lam:g} and {counting} on the other pages", key=f"tasks_use_{lam}_{counting}", icon=ICONS["solve"],
-        on_click=lambda: change_settings(**own),
+        on_click=lambda: _solve(own), help="Finds this dictionary anew, on the page Watch the solver.",
     ):  # fmt: skip
         st.switch_page("pages/solve.py")
+
+
+def _solve(settings: Mapping[str, Any]) -> None:
+    """With these settings; one that runs with others makes way."""
+    change_settings(**settings)
+    if current_job() is None or is_stale():
+        stop_job()
+        run_solver()
 
 
 def tasks_command(loaded: LoadedCorpus, run: TasksRun) -> str:
