@@ -7,6 +7,7 @@ from typing import Any
 
 from benchmarks.evidence.page import Claim, Evidence, Part, share, verdict
 from benchmarks.tasks.tables import PAPER_AUTHORS, PAPER_RATINGS
+from cflengine.experiments import method_name
 
 NEARLY_TWICE = 1.8
 SECTIONS = ("authors", "ratings", "newsgroups", "polarity", "authors-idf", "ratings-idf")
@@ -205,7 +206,7 @@ def _other(body: dict[str, Any], shown: Callable[[dict[str, Any], str], str]) ->
     if not rest:
         return "–"
     name = max(rest, key=lambda one: rest[one].get("accuracy", -rest[one].get("mse", 0.0)))
-    return f"{name.replace('_', ' ').replace(':', ', ')}: {shown(body, name)}"
+    return f"{method_name(name)}: {shown(body, name)}"
 
 
 def _against(body: dict[str, Any], method: str, other: str) -> float:

@@ -20,6 +20,8 @@ from cflengine.text.reading.dates import read_dates
         (["2024年5月3日", "2024年 12月 31日"], "2024-05-03"),
         (["2024年05月03号 14:30", "2024/5/4"], "2024-05-03 14:30"),
         (["2024년 5월 3일", "2024년 11월 13일"], "2024-05-03"),
+        (["03.2019", "12.2018"], "2019-03-01"),
+        (["3/2019", "11/2018"], "2019-03-01"),
     ],
 )
 def test_dates_as_people_write_them(spelt, first):
@@ -41,12 +43,19 @@ def test_what_may_be_read_in_two_ways_is_no_date_and_said():
 
 @pytest.mark.parametrize(
     "spelt",
-    [["2023-13", "2023-00"], ["0815-11", "4711-12"], ["2023-10", "2023-13"],
+    [["2023-13", "2023-00"], ["13.2019", "01.2019"],
+     ["0815-11", "4711-12"], ["2023-10", "2023-13"],
      [f"20{k:02}-{k + 1:02}" for k in range(12)], [f"20{k:02}-{k + 1:02}" for k in range(20)]],
 )  # fmt: skip
 def test_seasons_and_codes_are_no_months(spelt):
     series, note = natural_series(spelt, untyped=True)
     assert series.tolist() == spelt and not note
+
+
+@pytest.mark.parametrize("spelt", [["1.1523", "1.1842"], ["10.1999", "12.2050"]])
+def test_numbers_with_a_point_are_no_months(spelt):
+    assert read_dates(spelt).series is None
+    assert natural_series(spelt, untyped=True)[0].tolist() == list(map(float, spelt))
 
 
 def test_a_year_or_a_month_among_moments_with_time_zones_is_one_too():

@@ -15,6 +15,7 @@ _EAST_ASIAN = re.compile(r"(\d{4}) ?[年년] ?(\d{1,2}) ?[月월] ?(\d{1,2}) ?[�
 _TIMED = re.compile(r"(.{6,20}?),? (\d{1,2}):([0-5]\d)(?::([0-5]\d(?:\.\d{1,9})?))?(?: ?([AaPp])\.?[Mm]\.?)?")
 _YEAR = re.compile(r"1[5-9]\d\d|20\d\d")  # alone, among dates
 _MONTHLY = re.compile(r"(1[5-9]\d\d|20\d\d)-(\d\d)")
+_MONTH_BEFORE = re.compile(r"(?:(\d\d)[.-]|(\d{1,2})/)(1[5-9]\d\d|20\d\d)")  # 1.2019 may be a number
 _NUMBERED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})(?: ?[rRгГ]\.?)?")  # "r." and "г." are Slavic for "year"
 _SHORT_YEAR = re.compile(r"\d\d([./-])\d\d\1\d\d")  # which of the three is the year, nothing tells
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -48,8 +49,8 @@ class Dates(NamedTuple):
 
 def read_dates(values: Sequence[str | None]) -> Dates:
     """Dates as 2024-01-28 (ISO 8601), 2024/1/28, 28/01/2024, 28.01.2024, 28 Jan 2024, January 28, 2024 or 2024年1月28
-    日, also mixed, and with a time of day behind them; 2024-01, and 2024 among others, are the first day of the month,
-    or year.
+    日, also mixed, and with a time of day behind them; 2024-01 and 01.2024, and 2024 among others, are the first day of
+    the month, or year.
 
     With the year at the end the day is first after points, and else where a number above 12 tells which it is; a column
     that leaves two readings has no dates. Values that are no dates are missing in the answer, if there are few beside
@@ -111,8 +112,8 @@ def is_no_date(value: str) -> bool:
 
 
 def _shape(value: str) -> str | None:
-    """How a value is written: "iso", "zoned" (with a time zone), "named", "year", "month" (2024-01), "short year", or
-    the mark between its numbers; None for no date."""
+    """How a value is written: "iso", "zoned" (with a time zone), "named", "year", "month" (2024-01, 1/2024), "short
+    year", or the mark between its numbers; None for no date."""
     iso = ISO.fullmatch(value)
     if iso:
         return "iso" if iso[4] is None else "zoned"
@@ -124,16 +125,26 @@ def _shape(value: str) -> str | None:
         return numbered[2]
     if _SHORT_YEAR.fullmatch(day):
         return "short year"
-    if _YEAR.fullmatch(value) or _MONTHLY.fullmatch(value):
-        return "month" if "-" in value else "year"
+    if _YEAR.fullmatch(value) or _month(value):
+        return "month" if _month(value) else "year"
     return "named" if _named(day) else None
 
 
 def _are_months(values: Sequence[str]) -> bool:
-    """Whether the second numbers are months: of seasons (2009-10, 2010-11) and of codes they are not."""
-    years, numbers = [int(value[:4]) for value in values], [int(value[5:]) for value in values]
-    seasons = all((year + 1) % 100 == number for year, number in zip(years, numbers, strict=True))
-    return all(1 <= number <= 12 for number in numbers) and not seasons
+    """Whether these are months: not seasons (2009-10, 2010-11), not codes, not numbers with a decimal point."""
+    found = [_month(value) or (0, 0) for value in values]
+    seasons = all((year + 1) % 100 == number for year, number in found)
+    numbers = all("." in value and not value.startswith("0") for value in values)  # 10.2019, 12.1950
+    return all(1 <= number <= 12 for _, number in found) and not seasons and not numbers
+
+
+def _month(value: str) -> tuple[int, int] | None:
+    """Year and month of 2024-01, 01.2024, 1/2024."""
+    match = _MONTHLY.fullmatch(value)
+    if match:
+        return int(match[1]), int(match[2])
+    match = _MONTH_BEFORE.fullmatch(value)
+    return (int(match[3]), int(match[1] or match[2])) if match else None
 
 
 def _parts(value: str) -> tuple[str, str | None]:
@@ -167,8 +178,10 @@ def _as_iso(value: str, shape: str, orders: dict[str, str]) -> str | None:
     if shape in ("iso", "zoned"):
         return value
     date, time = _parts(value)
-    if shape in ("year", "month"):
-        return f"{value}-01-01" if shape == "year" else f"{value}-01"
+    if shape == "year":
+        return f"{value}-01-01"
+    if shape == "month":
+        return "{:04d}-{:02d}-01".format(*_month(value) or (0, 0))
     if shape == "named":
         return f"{_named(date)}{time}"
     match, order = _NUMBERED.fullmatch(date), orders.get(shape)
