@@ -34,7 +34,7 @@ _OF_NETWORKS = (
 # options, another option, and its values with which they play no part
 UNUSED_WITH: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("counting", "max_gram", "lam", "sentence_borders"), "features", ("words",)),
-    (("temperature",), "counting", ("pointers", "occurrences")),
+    (("temperature", "literal_cost"), "counting", ("pointers", "occurrences")),
     (("random_features",), "kernel", ("linear",)),
     (("hidden",), "network", ("none", "mean")),
     (_OF_NETWORKS, "network", ("none",)),
@@ -153,11 +153,19 @@ def add_counting(model: Any) -> None:
         "--temperature", type=number(float, 1e-6), default=3.0, metavar="T",
         help="of --counting soft: near 0 the fewest pointers, large all encodings alike (default: 3)",
     )  # fmt: skip
+    model.add_argument(
+        "--literal-cost", type=number(float, 0, 1e6), metavar="C",
+        help="of --counting soft: a word outside the dictionary passes at this cost, a pointer at 1 (default: 3)",
+    )  # fmt: skip
 
 
 def counting(arguments: argparse.Namespace) -> dict[str, Any]:
     """What :func:`add_counting` asked for, as parameters of the K-gram estimator; nothing where it was not asked."""
-    return {name: getattr(arguments, name) for name in ("counting", "temperature") if hasattr(arguments, name)}
+    return {
+        name: getattr(arguments, name)
+        for name in ("counting", "temperature", "literal_cost")
+        if hasattr(arguments, name)
+    }
 
 
 def add_model(model: Any) -> None:

@@ -87,7 +87,7 @@ def _how(model: Any) -> dict[str, Any]:
         "max_gram": int(model.max_gram), "dictionary_cost": model.dictionary_cost, "plain_cost": model.plain_cost,
         "token_pattern": model.token_pattern, "lowercase": model.lowercase,
         "sentence_borders": model.sentence_borders, "weighting": model.weighting, "counting": model.counting,
-        "temperature": float(model.temperature),
+        "temperature": float(model.temperature), "literal_cost": model.literal_cost,
     }  # fmt: skip
 
 

@@ -101,10 +101,10 @@ def _check_asked(report: dict[str, Any], names: tuple[str, ...]) -> None:
     """What was asked for is what was taken, of ``names`` and of how texts are cut and features counted."""
     asked, how = report["arguments"], report["compression"]
     taken = dict(how) | {"keep_case": not how["lowercase"]}
-    for name in (*names, "keep_case", "sentence_borders", "weighting", "counting", "temperature"):
+    for name in (*names, "keep_case", "sentence_borders", "weighting", "counting", "temperature", "literal_cost"):
         same = name not in asked or asked[name] == taken.get(name)
         require(same, f"the report says {name} {asked.get(name)!r} was asked for, and {taken.get(name)!r} was taken.")
-    for name in ("literal_cost", "pointer_cost", "dictionary_cost"):  # for which there are no options
+    for name in ("pointer_cost", "dictionary_cost"):  # for which there are no options
         usual = "words" if name == "dictionary_cost" else None
         require(taken.get(name) == usual, f"the report says a {name} of {taken.get(name)!r}, but it was {usual!r}.")
 

@@ -31,7 +31,7 @@ _WEIGHTING: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "binary": (("Binarizer", {"threshold": 0.0}),),
     "tf-idf": (("TfidfTransformer", {"norm": "l2", "use_idf": True, "smooth_idf": True, "sublinear_tf": False}),),
 }
-_ASKED = ("lam", "max_gram", "counting", "temperature", "sentence_borders")
+_ASKED = ("lam", "max_gram", "counting", "temperature", "literal_cost", "sentence_borders")
 #: what no command that learns from K-grams changes
 _USUAL = {
     "weighting": "count", "dictionary_cost": "words", "plain_cost": None, "pointer_cost": None, "literal_cost": None,
