@@ -31,16 +31,14 @@ from cflengine.text.token_table import WORD_PATTERN, TokenTable, check_pattern
 from cflengine.text.tokens import Tokenizer
 
 INITIAL = ("random", "learnt")
+_DIVERGED = (
+    "training diverged in its first epoch: take a smaller lam or learning_rate, or, with a recurrent network, "
+    "max_gradient=1."
+)
 
 
 class DivergedError(InputError):
     """Training that has no epoch to keep."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "training diverged in its first epoch: take a smaller lam or learning_rate, or, with a recurrent network, "
-            "max_gradient=1."
-        )
 
 
 class WordMMDEmbedding(FittedEmbedding):
@@ -215,7 +213,7 @@ class WordMMDEmbedding(FittedEmbedding):
         )  # fmt: skip
         result = run.run()
         if result.reason is TerminationReason.NUMERICAL_ERROR and result.n_iterations == 0:
-            raise DivergedError
+            raise DivergedError(_DIVERGED)
         self._set(classes, words, run.tree["net"], result.M)
         self.initial_vectors_, self.result_, self.trace_ = np.asarray(run.begun), result, result.trace
         self.n_iter_, self.solver_reason_ = result.n_iterations, str(result.reason)

@@ -159,7 +159,10 @@ class FarVectorError(InputError):
             if width is None
             else f"a width of {width:g} is too small for these vectors, of which one is {away}: take a larger one."
         )
-        self.row, self.widths, self.width = row, widths, width
+        self.row, self.widths, self.width, self.word = row, widths, width, word
+
+    def __reduce__(self) -> tuple[type, tuple[int, float, float | None, str]]:
+        return type(self), (self.row, self.widths, self.width, self.word)  # from a worker of a search
 
     def about(self, words: Sequence[str]) -> FarVectorError:
         """The same, with the vector's word."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -27,8 +29,10 @@ def test_a_vector_far_from_all_others_changes_no_other_distance(family, far):
     M[7] *= far
     kernel = Kernel(family, (2.0,))
     if far > 1e5:
-        with pytest.raises(FarVectorError, match=r"^vector 7 is .* times the kernel's width"):
+        with pytest.raises(FarVectorError, match=r"^vector 7 is .* times the kernel's width") as caught:
             pair_sums(laws, M, kernel)
+        again = pickle.loads(pickle.dumps(caught.value))  # as a search's worker sends it
+        assert (str(again), again.row) == (str(caught.value), 7)
         return
     K, P = kernel_matrix(M, M, family, (2.0,)), laws.sums
     found = pair_sums(laws, M, kernel)
