@@ -27,12 +27,14 @@ def corpus_path(name: str, data: str | None = None, file: str = "docs.jsonl.gz")
     return path
 
 
-def present(names: list[str], data: str | None = None) -> tuple[dict[str, Path], list[str]]:
+def present(
+    names: list[str], data: str | None = None, file: str = "docs.jsonl.gz"
+) -> tuple[dict[str, Path], list[str]]:
     """The files of those corpora that are there, and for each that is not a sentence that says so."""
     found, missing = {}, []
     for name in names:
         try:
-            found[name] = corpus_path(name, data)
+            found[name] = corpus_path(name, data, file)
         except FileNotFoundError as error:
             missing.append(str(error))
     return found, missing

@@ -14,9 +14,10 @@ from pages.parts.shared.words import plain
 
 st.title("Words to phrases")
 st.markdown(
-    "λ is what each use of a phrase costs. Where uses are cheap, texts are kept as single words; where they are dear, "
-    "as long phrases. Here a whole range of λ is solved, each proved to be near the best; then move λ and watch the "
-    "text and its phrases change. Where you let go between two solutions, the solver goes on from the better one."
+    "λ is what each use of a phrase costs. Where uses are cheap, texts are kept as single words; where they are "
+    "expensive, as long phrases. Here a whole range of λ is solved, each proved to be near the best; then move λ and "
+    "watch the text and its phrases change. Where you let go between two solutions, the solver goes on from the better "
+    "one."
 )
 draw_path_controls()
 

@@ -18,10 +18,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.corpora import corpus_path, present
+from benchmarks.corpora import present
 from benchmarks.embedding.speed import speed
 from benchmarks.embedding.tables import show
-from benchmarks.embedding.training import Trainings, bbc, bbc_100, ce_t1, english, flat
+from benchmarks.embedding.training import VECTORS, Trainings, bbc, bbc_100, ce_t1, english, flat
 from benchmarks.keeping import digest_of
 from benchmarks.report import chosen_sections, machine, machine_line, say, write_json
 from cflengine.engine import threads
@@ -36,7 +36,6 @@ TRAININGS: dict[str, Callable[..., dict[str, Any]]] = {
 SECTIONS = ("speed", *TRAININGS)
 
 CORPORA = ("ce_t1", "bbc_news", "movie_polarity_v2", "20news_bydate")
-VECTORS = ("glove100_50k", "vectors.npz")
 #: what trainings depend on
 CODE = ("benchmarks/embedding", *(f"cflengine/{name}" for name in ("engine", "text", "linear", "embedding")))
 
@@ -57,11 +56,9 @@ def run(arguments: argparse.Namespace) -> int:
     if not chosen:
         return 2
     work = Path(arguments.work) / ("quick" if arguments.quick else "full")
-    files = [*present(list(CORPORA), arguments.data)[0].values()]
-    try:
-        files.append(corpus_path(VECTORS[0], arguments.data, VECTORS[1]))
-    except FileNotFoundError as error:
-        say(f"no vectors to begin with: {error}")
+    corpora, _ = present(list(CORPORA), arguments.data)
+    vectors, _ = present([VECTORS[0]], arguments.data, VECTORS[1])
+    files = [*corpora.values(), *vectors.values()]
     kept = Trainings(work / "trainings.jsonl", digest_of(CODE, files), max(1, arguments.workers))
     results: dict[str, Any] = {}
     options = {name: getattr(arguments, name) for name in ("sections", "quick")}

@@ -33,6 +33,7 @@ GRIDS: dict[str, tuple[float, ...]] = {
 }
 ARTICLE = ("none", "l1", "dropout", "wmmd")
 FLAT = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
+VECTORS = ("glove100_50k", "vectors.npz")
 PAIRS = (
     ("comp.sys.ibm.pc.hardware", "comp.sys.mac.hardware"),
     ("alt.atheism", "soc.religion.christian"),
@@ -119,6 +120,11 @@ class Trainings(Kept):
         self.seconds += sum(row["seconds"] / row["workers"] for row in rows)
         return rows
 
+    def summaries(self, corpus: Corpus, groups: Sequence[Sequence[Setting]], quick: bool) -> list[dict[str, Any]]:
+        """Of each group of settings, which are all run together."""
+        rows = iter(self.all(corpus, [one for group in groups for one in group], quick))
+        return [_summary([next(rows) for _ in group]) for group in groups]
+
 
 _here: dict[str, Any] = {}  # of a worker: what it trains on
 
@@ -153,7 +159,7 @@ def bbc_100(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]
 
 def english(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """Movie polarity and pairs of newsgroups, from random vectors and from GloVe."""
-    glove = str(corpus_path("glove100_50k", data, "vectors.npz"))
+    glove = str(corpus_path(VECTORS[0], data, VECTORS[1]))
     found: dict[str, Any] = {}
     for vectors in (None, glove):
         corpora = [read("movie_polarity_v2", data, quick, vectors=vectors)]
@@ -170,10 +176,8 @@ def flat(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     for network in ("cnn",) if quick else ("cnn", "gru"):
         lams = FLAT[:3] if quick else FLAT
         settings = [_seeds(network, "wmmd" if lam else "none", lam, quick) for lam in lams]
-        rows = kept.all(corpus, [one for seeds in settings for one in seeds], quick)
-        for k, lam in enumerate(lams):
-            own = rows[k * len(rows) // len(lams) : (k + 1) * len(rows) // len(lams)]
-            found[f"{network} {lam:g}"] = {"lam": lam, "network": network} | _summary(own)
+        for lam, summary in zip(lams, kept.summaries(corpus, settings, quick), strict=True):
+            found[f"{network} {lam:g}"] = {"lam": lam, "network": network} | summary
     return found
 
 
@@ -188,11 +192,9 @@ def _grid(
     pairs = [(network, penalty) for network in networks for penalty in penalties]
     lams = _chosen(corpus, pairs, kept, quick, rate)
     settings = [_seeds(*pair, lams[pair], quick, rate) for pair in pairs]
-    rows = iter(kept.all(corpus, [one for seeds in settings for one in seeds], quick))
     found = {}
-    for pair, seeds in zip(pairs, settings, strict=True):
-        facts = {"network": pair[0], "penalty": pair[1], "lam": lams[pair], "rate": rate}
-        found[" ".join(pair)] = facts | _summary([next(rows) for _ in seeds])
+    for pair, summary in zip(pairs, kept.summaries(corpus, settings, quick), strict=True):
+        found[" ".join(pair)] = {"network": pair[0], "penalty": pair[1], "lam": lams[pair], "rate": rate} | summary
     return found
 
 

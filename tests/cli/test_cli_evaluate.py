@@ -116,22 +116,22 @@ def test_counts_of_every_kind_are_verified(reviews, tmp_path, capsys, counting, 
 
 
 def test_what_a_word_outside_the_dictionary_costs_is_a_choice_and_verified(reviews, tmp_path, capsys):
-    cheap, dear = tmp_path / "cheap", tmp_path / "dear"
-    for out, cost in ((cheap, "0.2"), (dear, "9")):
+    low, high = tmp_path / "low", tmp_path / "high"
+    for out, cost in ((low, "0.2"), (high, "9")):
         own = ["--counting", "soft", "--literal-cost", cost, "--lam", "2", "--quiet"]
         assert main(["compress", str(reviews), "--out", str(out), *own]) == 0
         assert main(["verify", str(out), "--quiet"]) == 0
         assert load_model(out / "model.cflm").literal_cost == float(cost)
     # where passing costs less, phrases are expected to be used less
-    few, many = (np.load(out / "features.npz")["data"].sum() for out in (cheap, dear))
+    few, many = (np.load(out / "features.npz")["data"].sum() for out in (low, high))
     assert few < many
-    report = json.loads((cheap / "report.json").read_text())
+    report = json.loads((low / "report.json").read_text())
     report["compression"]["literal_cost"] = report["arguments"]["literal_cost"] = 9.0
-    (cheap / "report.json").write_text(json.dumps(report))
-    assert main(["verify", str(cheap)]) == 1
+    (low / "report.json").write_text(json.dumps(report))
+    assert main(["verify", str(low)]) == 1
     report["compression"]["literal_cost"] = 0.2
-    (cheap / "report.json").write_text(json.dumps(report))
-    assert main(["verify", str(cheap)]) == 1
+    (low / "report.json").write_text(json.dumps(report))
+    assert main(["verify", str(low)]) == 1
     assert "literal_cost" in capsys.readouterr().err
 
 

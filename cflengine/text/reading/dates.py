@@ -125,8 +125,10 @@ def _shape(value: str) -> str | None:
         return numbered[2]
     if _SHORT_YEAR.fullmatch(day):
         return "short year"
-    if _YEAR.fullmatch(value) or _month(value):
-        return "month" if _month(value) else "year"
+    if _YEAR.fullmatch(value):
+        return "year"
+    if _month(value):
+        return "month"
     return "named" if _named(day) else None
 
 
