@@ -120,6 +120,38 @@ def test_a_training_and_its_film():
     assert kept.model.vectors_.shape[1] == about.comparison.words.vectors.dimension
 
 
+def test_a_training_that_was_stopped_goes_on(tmp_path):
+    pytest.importorskip("optax")
+    frame, about = reviews(), compared()
+    texts = frame["text"].tolist()
+    whole = TrainRun(TrainChoice("mean", epochs=4))
+    whole.run(about, texts, frame, Job("r", ("c",), print))
+    stopped, job = TrainRun(whole.choice, tmp_path / "training.npz"), Job("r", ("c",), print)
+    stopped.rows = _Stopping(job, 2)
+    stopped.run(about, texts, frame, job)
+    assert len(stopped.rows) == 3 and stopped.can_go_on and not whole.can_go_on
+    rest = stopped.further()
+    rest.run(about, texts, frame, Job("r", ("c",), print))
+    assert [row["epoch"] for row in rest.rows] == [0, 1, 2, 3, 4] and not rest.can_go_on
+    np.testing.assert_array_equal(rest.model.vectors_, whole.model.vectors_)
+    np.testing.assert_array_equal(np.stack(rest.film), np.stack(whole.film))
+    assert rest.model.checkpoint is None  # a file of the session, which a saved model need not know
+    rest.checkpoint.unlink()
+    assert not stopped.can_go_on
+
+
+class _Stopping(list):
+    """Rows of a training, at one of which its job is stopped."""
+
+    def __init__(self, job: Job, epoch: int) -> None:
+        self.job, self.epoch = job, epoch
+
+    def append(self, row: dict[str, float]) -> None:
+        super().append(row)
+        if row["epoch"] == self.epoch:
+            self.job.stop.set()
+
+
 def test_a_name_in_the_film_stands_where_its_word_is():
     rng = np.random.default_rng(0)
     words, shares = [f"word{k}" for k in range(300)], rng.dirichlet(np.full(300, 0.3), 2).T
@@ -160,7 +192,7 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
     app = show(app, "embeddings")
     assert "Press **Compare**" in app.info[0].value
     app.session_state["embed_choice"] = replace(app.session_state["embed_choice"], permutations=99)
-    app.session_state["train_choice"] = TrainChoice("mean", epochs=2)
+    app.session_state["train_choice"] = TrainChoice("mean", epochs=3)
     press(app, "Compare")
     job = BOARD.get(app.session_state[f"{state.EMBED}_id"])
     until(lambda: not job.active, 120)
@@ -169,9 +201,18 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
     assert "gaussian kernel of width" in captions(app)
     assert any("use words differently" in text.value for text in app.markdown)
     sound(app.segmented_control(key="embed_order").set_value("doubtful").run())
+    usual = Job.poll
+    monkeypatch.setattr(Job, "poll", lambda job: len(getattr(job.so_far, "rows", [])) < 2 and usual(job))
     press(app, "Train")
     training = BOARD.get(app.session_state[f"{state.TRAIN}_id"])
     until(lambda: not training.active, 120)
+    monkeypatch.setattr(Job, "poll", usual)
+    app = sound(app.run())
+    assert "stopped after 1 epoch" in captions(app)
+    press(app, "Go on")
+    training = BOARD.get(app.session_state[f"{state.TRAIN}_id"])
+    until(lambda: not training.active, 120)
+    assert [row["epoch"] for row in training.result.rows] == [0, 1, 2, 3]
     app = sound(app.run())
     assert {"Right, of training", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
     app.session_state["simulation_choice"] = SimulationChoice(n_words=40)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import shlex
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,13 @@ from cflengine.engine import frame_csv, report_bytes
 from cflengine.linear import about_corpus
 from pages.parts.embeddings.controls import (
     HAS_NEURAL,
+    is_wanted,
     set_simulation,
     set_train,
     simulation_choice,
     start_simulation,
     start_training,
+    stopped_training,
     train_choice,
 )
 from pages.parts.embeddings.figures import (
@@ -73,7 +74,7 @@ def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
     elif job.active:
         st.fragment(_training, run_every=0.7)(job.id, compared.id, pair)
     else:
-        if replace(train_choice(), test=job.result.choice.test) != job.result.choice:
+        if not is_wanted(job.result):
             st.caption("⚠ The choices above have changed since this network was trained.")
         _trained(job.result, compared.result, pair, loaded)
 
@@ -104,8 +105,9 @@ def _training_controls(compared: Job, job: Job | None) -> None:
             on_change=lambda: set_train(given=st.session_state.widget_train_given),
         )  # fmt: skip
         st.button(
-            "Train", type="primary", on_click=start_training, args=(compared,), disabled=busy, key="train", width=85
-        )
+            "Train" if stopped_training() is None else "Go on", type="primary", on_click=start_training,
+            args=(compared,), disabled=busy, key="train", width=85,
+        )  # fmt: skip
         st.button("Stop", on_click=stop_job, args=(TRAIN,), disabled=not busy, key="stop_train", width=85)
 
 

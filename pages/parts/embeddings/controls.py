@@ -150,18 +150,32 @@ def set_train(**changes: Any) -> None:
     st.session_state.train_choice = replace(train_choice(), **changes)
 
 
+def stopped_training() -> TrainRun | None:
+    """The last training, where it was stopped, and what the session would train is the same: it can go on."""
+    job = current_job(TRAIN)
+    run = None if job is None or job.active else job.result
+    return run if run is not None and run.can_go_on and is_wanted(run) else None
+
+
+def is_wanted(run: TrainRun) -> bool:
+    """Whether the session would train the same."""
+    return replace(train_choice(), test=run.choice.test) == run.choice
+
+
 def start_training(compared: Job) -> None:
-    """Queue a training on the classes that were compared."""
-    loaded, about = current_corpus(), compared.result
-    own = own_split(loaded.corpus.metadata.iloc[about.documents], about.choice.column)
-    choice = replace(train_choice(), test=own or 0.25)
-    run = TrainRun(choice)
+    """Queue a training on the classes that were compared, or the rest of the one that was stopped."""
+    loaded, about, stopped = current_corpus(), compared.result, stopped_training()
+    if stopped is None:
+        own = own_split(loaded.corpus.metadata.iloc[about.documents], about.choice.column)
+        run = TrainRun(replace(train_choice(), test=own or 0.25), corpora.session_path(".npz"))
+    else:
+        run = stopped.further()
 
     def work(job: Job) -> TrainRun:
         run.run(about, loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 
-    key = (st.session_state.corpus_id, TRAIN, compared.id, choice)
+    key = (st.session_state.corpus_id, TRAIN, compared.id, run.choice)
     start_job(TRAIN, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, so_far=run))
 
 

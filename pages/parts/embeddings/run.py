@@ -114,9 +114,11 @@ class TrainChoice:
 
 @dataclass
 class TrainRun:
-    """``rows`` and ``film`` grow while it runs; ``model`` is there once the job is done."""
+    """``rows`` and ``film`` grow while it runs; ``model`` is there once the job is done. checkpoint: a file, written
+    after each epoch, from which a training that was stopped goes on."""
 
     choice: TrainChoice
+    checkpoint: Path | None = None
     stage: str = "Loading JAX"
     rows: list[dict[str, float]] = field(default_factory=list)
     film: list[np.ndarray] = field(default_factory=list)
@@ -124,6 +126,17 @@ class TrainRun:
     model: WordMMDEmbedding | None = None
     right: dict[str, float] = field(default_factory=dict)
     n_learnt: int = 0  # documents
+
+    @property
+    def can_go_on(self) -> bool:
+        """Whether it was stopped between its first epoch and its last."""
+        if self.model is None or self.checkpoint is None or not self.checkpoint.exists():
+            return False
+        return self.model.n_iter_ > 0 and self.model.solver_reason_ == "interrupted"
+
+    def further(self) -> TrainRun:
+        """One that goes on from the last epoch of this one."""
+        return TrainRun(self.choice, self.checkpoint, rows=list(self.rows), film=list(self.film), words=self.words)
 
     def run(self, run: EmbedRun, texts: Sequence[str], metadata: pd.DataFrame, job: Job) -> None:
         """Train. Raises ValueError for what cannot be trained."""
@@ -136,14 +149,14 @@ class TrainRun:
         model = WordMMDEmbedding(
             choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
             stop_words="english" if run.choice.stop else None, token_pattern=run.choice.tokens.words,
-            lowercase=run.choice.tokens.lowercase, min_count=run.min_count,
+            lowercase=run.choice.tokens.lowercase, min_count=run.min_count, checkpoint=self.checkpoint,
         )  # fmt: skip
         train = split.train
         if len(train) > MOST_DOCUMENTS:
             train = np.sort(np.random.default_rng(0).permutation(train)[:MOST_DOCUMENTS])
         self.n_learnt = len(train)
         model.fit([texts[d] for d in train.tolist()], labels.of(train), begin if choice.given else None)
-        model.set_params(listeners=())  # the model outlives the job
+        model.set_params(listeners=(), checkpoint=None)  # the model outlives the job
         for part, where in (("train", train), ("test", split.test)):
             if len(where):
                 found = model.predict([texts[d] for d in where.tolist()])

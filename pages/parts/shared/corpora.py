@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import secrets
 import tempfile
 import threading
 from collections import OrderedDict
@@ -175,6 +176,13 @@ def spill(upload: Any) -> Path:
     if manager is not None:
         manager.remove_file(context.session_id, upload.file_id)
     return Path(name)
+
+
+def session_path(suffix: str) -> Path:
+    """Of a file that is not there yet, and is removed when the session ends."""
+    path = Path(tempfile.gettempdir()) / f"cflengine-{secrets.token_hex(16)}{suffix}"
+    _session_files().append(path)
+    return path
 
 
 def _remove_files(files: list[Path]) -> None:
