@@ -71,10 +71,10 @@ def test_times_of_day_are_kept():
 def test_what_is_not_understood_as_a_date_is_said():
     days = [f"{1 + k % 28:02d}/{1 + k % 12:02d}/2014" for k in range(60)]
     rows = [["text", "day", "other"], *([f"word {k}", day, "03/04/2014"] for k, day in enumerate(days))]
-    rows[7][1], rows[9][1] = "unknown", "n. d."
+    rows[7][1], rows[9][1], rows[11][1] = "unknown", "n. d.", " "  # a blank is no date that was misunderstood
     report = read_corpus(csv_bytes(rows), name="a.csv", text_column="text").report
     assert [warning for warning in report.warnings if "Column" in warning] == [
-        "Column 'day': 2 of 60 are not understood as dates, and missing: 'unknown', 'n. d.'.",
+        "Column 'day': 2 of 59 are not understood as dates, and missing: 'unknown', 'n. d.'.",
         "Column 'other': it does not tell which number of '03/04/2014' is the day, so it stays words; write "
         "2024-01-31.",
     ]

@@ -84,7 +84,7 @@ def read_dates(values: Sequence[str | None]) -> Dates:
     read = len(present) - len(unread)
     if len(unread) and read < max(_FEWEST, _SHARE * (read + unlike)):
         return Dates(None, two_readings=ambiguous)
-    return Dates(found.reindex(strings.index), tuple(unread), ambiguous)
+    return Dates(found.reindex(strings.index), tuple(value for value in unread if value.strip()), ambiguous)
 
 
 def count_dates(values: pd.Series) -> tuple[int, int]:

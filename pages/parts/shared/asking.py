@@ -19,6 +19,7 @@ IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs
 WAITING = "The solver is busy; this is answered when it is done."
 COMPILED_FIRST = "The engine is compiled first: once after an installation, about half a minute."
 COMPILED_ONCE = "The first time after an installation its solver is compiled: up to half a minute."
+STOPPING = "Stopping: what has been found so far is kept …"
 _COMPILED = threading.Event()
 _DRAWN_S = 2.0  # from a page's last line on the server until it stands in a browser, amply
 

@@ -13,7 +13,7 @@ import streamlit as st
 
 from cflengine.compression import SOLVERS, ExactSettings, enough_shards, estimated_seconds, needed_bytes
 from cflengine.engine import fits, format_bytes
-from pages.parts.shared.asking import COMPILED_ONCE
+from pages.parts.shared.asking import COMPILED_ONCE, STOPPING
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.keys import RUN
 from pages.parts.shared.metrics import metric_row
@@ -356,7 +356,7 @@ def queue_notes(job: Job) -> None:
     if waits := BOARD.place(job):
         st.caption(waits)
     elif job.active and job.stop.is_set():
-        st.caption("Stopping: what has been found so far is kept …")
+        st.caption(STOPPING)
 
 
 def rerun_at_end(job: Job) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.parts.shared.asking import COMPILED_ONCE, engine_is_warm
+from pages.parts.shared.asking import COMPILED_ONCE, STOPPING, engine_is_warm
 from pages.parts.shared.controls import TITLES, rerun_at_end
 from pages.parts.shared.jobs import BOARD, DONE, FAILED, QUEUED, Job
 from pages.parts.shared.keys import STOP
@@ -90,7 +90,7 @@ def _running(job: Job, kind: str) -> None:
     elif kind == READ:
         st.markdown("Stopping …" if job.stop.is_set() else plain(job.stage))
     elif job.stop.is_set():
-        st.markdown("Stopping: certifying the best solution so far …")
+        st.markdown(STOPPING)
     elif job.stage and engine_is_warm():
         st.markdown(plain(job.stage))
     elif not job.rows:
