@@ -319,7 +319,10 @@ def test_only_the_engine_makes_jit_decorators():
 
 
 #: sums that no certificate rests on: directions of L-BFGS
-LOOSE = {"loglinear/kernels/history.py": {"four_dots"}}
+LOOSE = {
+    "loglinear/kernels/history.py": {"four_dots"},
+    "embedding/kernels_median.py": {"sum_outside"},  # of a width, which `verify` counts again
+}
 
 
 def test_decorators_cache_release_the_gil_and_reorder_no_sum_of_a_certificate():

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cflengine.embedding.identity import identity_sums
 from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.penalties import word_discrepancy
 from cflengine.embedding.settings import require_neural
-from cflengine.embedding.training import predict_scores, word_discrepancy
+from cflengine.embedding.training import predict_scores
 from cflengine.embedding.words import count_words, form_numbers, left_out, longest_document, word_ids
 from cflengine.engine.checks import InputError
 from cflengine.linear import saving

@@ -5,22 +5,39 @@ from __future__ import annotations
 import numpy as np
 
 from cflengine.embedding.kernels import TILE
-from cflengine.engine.jit import kernel, parallel_kernel
+from cflengine.engine.jit import kernel, loose_kernel, parallel_kernel
 
 
 @kernel
-def put(squared, weight, span, weights, moments):
-    """Add a pair to the histogram of span; what is below it is in the first entry, what is above in the last."""
-    low, high = span
-    n = len(weights) - 2
-    position = (squared - low) / (high - low) * n
-    at = 0  # also of NaN
-    if position >= n:
-        at = n + 1
-    elif position >= 0.0:
-        at = 1 + int(position)
-    weights[at] += weight
-    moments[at] += weight * squared
+def put_row(e, mass, other, span, histogram, inside):
+    """Add the pairs of a word with others to the histogram of span; what is below it is in the first entry, what is
+    above in the last. e: −‖a − b‖²/2; inside: int32 scratch, as long: few are inside a span that is narrow."""
+    (low, high), (weights, moments) = span, histogram
+    n, n_inside = len(weights) - 2, 0
+    below, above = sum_outside(e, other, -0.5 * low, -0.5 * high)
+    weights[0] += mass * below
+    weights[n + 1] += mass * above
+    for j in range(len(e)):
+        inside[n_inside] = j
+        n_inside += (e[j] <= -0.5 * low) & (e[j] > -0.5 * high)
+    scale = n / (high - low)
+    for k in range(n_inside):
+        j = inside[k]
+        squared, weight = -2.0 * e[j], mass * other[j]
+        at = 1 + min(int((squared - low) * scale), n - 1)
+        weights[at] += weight
+        moments[at] += weight * squared
+
+
+@loose_kernel
+def sum_outside(e, other, first, last):
+    """The sums of other where e > first and where e ≤ last; e above 0, which is rounding, becomes 0."""
+    below, above = 0.0, 0.0
+    for j in range(len(e)):
+        e[j] = min(e[j], 0.0)
+        below += other[j] if e[j] > first else 0.0
+        above += other[j] if e[j] <= last else 0.0
+    return below, above
 
 
 @parallel_kernel()
@@ -41,12 +58,11 @@ def count_tiles(words, mass, tiles, span, sums, values, chunk):
 @kernel
 def count_tile(E, mass, other, same, span, histogram):
     """One tile, and, off the diagonal, its transpose."""
-    weights, moments = histogram
-    factor = 1.0 if same else 2.0
+    factor, inside = 1.0 if same else 2.0, np.empty(E.shape[1], dtype=np.int32)
     for i in range(E.shape[0]):
-        for j in range(E.shape[1]):
-            squared = 0.0 if same and i == j else max(-2.0 * E[i, j], 0.0)
-            put(squared, factor * mass[i] * other[j], span, weights, moments)
+        if same:
+            E[i, i] = 0.0
+        put_row(E[i], factor * mass[i], other, span, histogram, inside)
 
 
 @kernel

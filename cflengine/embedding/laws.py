@@ -12,6 +12,7 @@ from cflengine.embedding.problem import DRAWN_PAIRS
 from cflengine.engine.checks import InputError
 
 _LONGEST = 1e70  # an entry, whose fourth power is a number
+_AT_ONCE = 65_536  # pairs of words
 
 
 @dataclass(frozen=True)
@@ -145,18 +146,38 @@ def centred(laws: sparse.csr_matrix, M: np.ndarray) -> np.ndarray:
     return M - (laws @ M).mean(axis=0)
 
 
+#: integers (n,) and (n,): two words each
+Pairs = tuple[np.ndarray, np.ndarray]
+
+
 def drawn_median(laws: sparse.csr_matrix, M: np.ndarray, seed: int) -> float:
     """The median of the squared distances of two words of two different documents, of pairs drawn at random; laws: CSR
     (N, V), rows that sum to 1."""
+    return median_of_pairs(M, drawn_pairs(laws, seed))
+
+
+def drawn_pairs(laws: sparse.csr_matrix, seed: int, n: int = DRAWN_PAIRS) -> Pairs:
+    """n pairs of words, of two different documents each, drawn by their laws."""
     rng = np.random.default_rng(seed)
-    first = rng.integers(0, laws.shape[0], DRAWN_PAIRS)
-    second = (first + rng.integers(1, laws.shape[0], DRAWN_PAIRS)) % laws.shape[0]  # another one
-    a, b = _drawn_words(laws, first, rng), _drawn_words(laws, second, rng)
-    squared = np.empty(DRAWN_PAIRS)
-    for start in range(0, DRAWN_PAIRS, 65_536):
-        part = slice(start, start + 65_536)
+    first = rng.integers(0, laws.shape[0], n)
+    second = (first + rng.integers(1, laws.shape[0], n)) % laws.shape[0]  # another one
+    return _drawn_words(laws, first, rng), _drawn_words(laws, second, rng)
+
+
+def median_of_pairs(M: np.ndarray, pairs: Pairs) -> float:
+    """Of their squared distances."""
+    squared = squared_distances(M, pairs)
+    return float(np.partition(squared, len(squared) // 2)[len(squared) // 2])
+
+
+def squared_distances(M: np.ndarray, pairs: Pairs) -> np.ndarray:
+    """float64 (n,), of n pairs of words."""
+    a, b = pairs
+    squared = np.empty(len(a))
+    for start in range(0, len(a), _AT_ONCE):
+        part = slice(start, start + _AT_ONCE)
         squared[part] = ((M[a[part]] - M[b[part]]) ** 2).sum(axis=1)
-    return float(np.partition(squared, DRAWN_PAIRS // 2)[DRAWN_PAIRS // 2])
+    return squared
 
 
 def _drawn_words(laws: sparse.csr_matrix, documents: np.ndarray, rng: np.random.Generator) -> np.ndarray:

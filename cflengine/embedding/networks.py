@@ -23,7 +23,9 @@ from cflengine.embedding.settings import CONVOLUTIONS, STATES, inputs, shapes
 from cflengine.engine.memory import require_bytes
 
 Params = dict[str, Any]
+Filters = list[jax.Array]
 _THREADS = "2"
+_TOGETHER = 8  # documents in a convolution: what it makes of them stays in the processor's cache
 _COPIES = 6  # of all weights: themselves, the best ones, the gradient, Adam's two moments, a step's results
 _PASSES = 3  # of what the network makes of each word of a batch: forward, backward, and what is under way
 
@@ -68,7 +70,8 @@ def logits(network: str, params: Params, X: jax.Array, mask: jax.Array) -> jax.A
         total = (X * mask[..., None]).sum(axis=1)
         found = total / jnp.maximum(mask.sum(axis=1, keepdims=True), 1.0)
     elif network == "cnn":
-        found = jnp.concatenate([_convolution(params, size, X, mask) for size in CONVOLUTIONS], axis=1)
+        filters = [params[f"filter{size}"] for size in CONVOLUTIONS]
+        found = _convolutions(filters, [params[f"bias{size}"] for size in CONVOLUTIONS], X * mask[..., None], mask)
     elif network == "gru":
         found = _largest(_recurrent(_gru_step, params, "forward", X, mask), mask)
     else:
@@ -83,27 +86,97 @@ def _largest(H: jax.Array, mask: jax.Array) -> jax.Array:
     return (jax.nn.relu(H) * mask[..., None]).max(axis=1)
 
 
-def _convolution(params: Params, size: int, X: jax.Array, mask: jax.Array) -> jax.Array:
-    X = X * mask[..., None]
-    found = jax.lax.conv_general_dilated(
-        X, params[f"filter{size}"], (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")
-    )
-    return _largest(found + params[f"bias{size}"], mask)
+@jax.custom_vjp
+def _convolutions(filters: Filters, biases: Filters, X: jax.Array, mask: jax.Array) -> jax.Array:
+    """(B, channels): of each channel the largest ReLU over a document's positions. filters: (size, r, channels) each;
+    X: (B, L, r), 0 where there is no word.
+
+    A derivative goes through one position a channel alone: it takes a fraction of the convolution's work. Documents
+    pass a few at a time, so that nothing is made of all positions of a batch, which would take memory that the system
+    clears anew for every batch.
+    """
+    return _convolve(filters, biases, X, mask)[0]
+
+
+def _convolve(filters: Filters, biases: Filters, X: jax.Array, mask: jax.Array) -> Any:
+    """The same, and what :func:`_back` needs."""
+
+    def some(part: Any) -> Any:
+        x, here = part
+        found = [
+            jax.lax.conv_general_dilated(x, F, (1,), "SAME", dimension_numbers=("NWC", "WIO", "NWC")) + bias
+            for F, bias in zip(filters, biases, strict=True)
+        ]
+        H = jnp.where(here[..., None] > 0, jnp.concatenate(found, axis=2), 0.0)
+        largest = H.max(axis=1)
+        positions = jnp.arange(H.shape[1], dtype=jnp.int32)[:, None]
+        # in two steps, which become vector instructions, as argmax does not
+        return largest, jnp.where(largest[:, None] == H, positions, H.shape[1] - 1).min(axis=1)
+
+    largest, at = jax.lax.map(some, (_in_parts(X), _in_parts(mask)))
+    found = jnp.maximum(_joined(largest, X), 0.0)
+    return found, (filters, X, _joined(at, X), found)
+
+
+def _back(kept: Any, gradient: jax.Array) -> Any:
+    """The derivative by filters, biases and X."""
+    filters, X, at, found = kept
+    gradient = jnp.where(found > 0.0, gradient, 0.0)
+    ends = np.cumsum([F.shape[2] for F in filters])[:-1]
+
+    def some(sums: list[jax.Array], part: Any) -> Any:
+        x, at, gradient = part
+        towards, cut = jnp.zeros_like(x), (jnp.split(at, ends, axis=1), jnp.split(gradient, ends, axis=1))
+        for k, own in enumerate(zip(filters, *cut, strict=True)):
+            by_filter, by_x = _through_largest(x, *own)
+            sums[k], towards = sums[k] + by_filter, towards + by_x
+        return sums, towards
+
+    parts = (_in_parts(X), _in_parts(at), _in_parts(gradient))
+    sums, towards = jax.lax.scan(some, [jnp.zeros_like(F) for F in filters], parts)
+    return sums, jnp.split(gradient.sum(axis=0), ends), _joined(towards, X), None
+
+
+def _through_largest(x: jax.Array, F: jax.Array, at: jax.Array, gradient: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The derivative by F and x of one convolution, whose channels have their largest value at positions (B, H)."""
+    size, left = len(F), (len(F) - 1) // 2
+    x = jnp.pad(x, ((0, 0), (left, size - 1 - left), (0, 0)))
+    documents, by_filter, by_x = jnp.arange(len(x))[:, None], [], jnp.zeros_like(x)
+    for k in range(size):
+        by_filter.append(jnp.einsum("bh,bhr->rh", gradient, x[documents, at + k]))
+        by_x = by_x.at[documents, at + k].add(gradient[:, :, None] * F[k].T)
+    return jnp.stack(by_filter), by_x[:, left : left + x.shape[1] - size + 1]
+
+
+def _in_parts(A: jax.Array) -> jax.Array:
+    """Some rows, and behind the last ones zeros, beside others."""
+    more = -len(A) % _TOGETHER
+    return jnp.pad(A, ((0, more), *((0, 0),) * (A.ndim - 1))).reshape(-1, _TOGETHER, *A.shape[1:])
+
+
+def _joined(parts: jax.Array, X: jax.Array) -> jax.Array:
+    """The rows again, as many as X has."""
+    return parts.reshape(-1, *parts.shape[2:])[: len(X)]
+
+
+_convolutions.defvjp(_convolve, _back)
 
 
 def _recurrent(step: Any, params: Params, way: str, X: jax.Array, mask: jax.Array) -> jax.Array:
-    """(B, L, H): the state after each word."""
-    inputs = X @ params[f"{way}_input"] + params[f"{way}_bias"]
-    U, bias = params[f"{way}_state"], params[f"{way}_state_bias"]
+    """(B, L, H): the state after each word. States alone are kept for the derivative, which does each step again: that
+    is quicker than to store, and clear, what the gates of all words are."""
+    W, bias = params[f"{way}_input"], params[f"{way}_bias"]
+    U, state_bias = params[f"{way}_state"], params[f"{way}_state_bias"]
     start = jnp.zeros((X.shape[0], U.shape[0]), dtype=X.dtype)
 
+    @jax.checkpoint
     def one(carry: Any, at: Any) -> Any:
-        given, here = at
-        new = step(carry, given, carry[0] @ U + bias)
+        x, here = at
+        new = step(carry, x @ W + bias, carry[0] @ U + state_bias)
         kept = jax.tree.map(lambda after, before: jnp.where(here[:, None] > 0, after, before), new, carry)
         return kept, kept[0]
 
-    _, states = jax.lax.scan(one, (start, start), (inputs.swapaxes(0, 1), mask.T))
+    _, states = jax.lax.scan(one, (start, start), (X.swapaxes(0, 1), mask.T))
     return states.swapaxes(0, 1)
 
 

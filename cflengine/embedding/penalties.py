@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from cflengine.embedding.laws import WordLaws
+from cflengine.embedding.laws import Pairs, WordLaws
 from cflengine.embedding.pairs import FarVectorError, pair_sums
+from cflengine.embedding.problem import EPOCH_FEATURES, EPOCH_WORDS
+from cflengine.embedding.random_features import feature_sums
 from cflengine.embedding.settings import Kernel
 from cflengine.embedding.width import median_width
 
@@ -116,6 +118,21 @@ def _wmmd2(laws: WordLaws, M: np.ndarray, n_threads: int | None) -> tuple[float,
         return math.nan, np.zeros(M.shape)  # which ends the training, and is said
     assert sums.gradient is not None
     return sums.total(), sums.gradient
+
+
+def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None, pairs: Pairs | None = None) -> float:
+    """wMMD², summed over pairs of classes, at the median width; NaN for a width of 0; by random features where words
+    are many. pairs: see :func:`median_width`."""
+    width = median_width(laws, M, n_threads=n_threads, rounds=2, pairs=pairs)
+    if width == 0.0:
+        return math.nan
+    kernel = Kernel("gaussian", (width,))
+    if len(M) > EPOCH_WORDS:
+        return feature_sums(laws, M, kernel, EPOCH_FEATURES).sums.total()
+    try:
+        return pair_sums(laws, M, kernel, n_threads=n_threads).total()
+    except FarVectorError:
+        return math.nan
 
 
 def group_masks(groups: Sequence[Sequence[str]], words: Sequence[str]) -> list[np.ndarray]:

@@ -21,13 +21,10 @@ import numpy as np
 from scipy import sparse
 from scipy.special import log_softmax
 
-from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.pairs import FarVectorError, pair_sums
-from cflengine.embedding.penalties import Penalty, batch_laws
-from cflengine.embedding.problem import EPOCH_FEATURES, EPOCH_WORDS
-from cflengine.embedding.random_features import feature_sums
-from cflengine.embedding.settings import Kernel, TrainSettings
-from cflengine.embedding.width import median_width
+from cflengine.embedding.laws import Pairs, WordLaws, drawn_pairs
+from cflengine.embedding.penalties import Penalty, batch_laws, word_discrepancy
+from cflengine.embedding.settings import TrainSettings
+from cflengine.embedding.width import is_drawn
 from cflengine.embedding.words import require_two
 from cflengine.engine.checks import InputError
 from cflengine.engine.files import replaced
@@ -162,6 +159,13 @@ class Training:
         """Laws of the documents learnt from, and their words: see :func:`batch_laws`."""
         return batch_laws(self.data.counts[self.train], self.data.y[self.train], self.data.kept)
 
+    @cached_property
+    def _pairs(self) -> Pairs | None:
+        """By which the median distance of these words is measured: the same at every epoch."""
+        assert self._compared is not None
+        laws = self._compared[0]
+        return drawn_pairs(laws.laws, 0) if is_drawn(laws) else None
+
     def run(self) -> TrainResult:
         """All epochs, or as many as time and listeners allow."""
         if self.checkpoint is not None and self.checkpoint.exists():
@@ -292,7 +296,8 @@ class Training:
         if self._compared is None:
             return math.nan
         laws, words = self._compared
-        return word_discrepancy(laws, np.asarray(self.tree["M"], dtype=np.float64)[words], self.n_threads)
+        M = np.asarray(self.tree["M"], dtype=np.float64)[words]
+        return word_discrepancy(laws, M, self.n_threads, self._pairs)
 
     def _result(self) -> TrainResult:
         if self.progress.reason is not None and self.reason is TerminationReason.ITERATION_LIMIT:
@@ -347,20 +352,6 @@ class Training:
             own = {name: row.pop(name) for name in IterationStats.__slots__ if name in row}
             self.progress.records.append(IterationStats(**own, extra=row))
         self.earlier_s = self.progress.records[-1].elapsed_s if trace else 0.0
-
-
-def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None) -> float:
-    """wMMD², summed over pairs of classes, at the median width; NaN where that is 0."""
-    width = median_width(laws, M, n_threads=n_threads, rounds=2)
-    if width == 0.0:
-        return math.nan
-    kernel = Kernel("gaussian", (width,))
-    if len(M) > EPOCH_WORDS:
-        return feature_sums(laws, M, kernel, EPOCH_FEATURES).sums.total()
-    try:
-        return pair_sums(laws, M, kernel, n_threads=n_threads).total()
-    except FarVectorError:
-        return math.nan
 
 
 def predict_scores(network: str, net: Any, M: Any, ids: np.ndarray) -> np.ndarray:

@@ -120,14 +120,14 @@ def test_permutations_that_were_stopped_on_the_way_are_said(tmp_path, monkeypatc
 
 @pytest.mark.parametrize("words", [10, 40])
 def test_a_drawn_width_is_drawn_again(tmp_path, monkeypatch, words, capsys):
-    from cflengine.embedding import training, width
+    from cflengine.embedding import penalties, width
     from cflengine.verify import training as own
     from cflengine.verify import word_products
 
     pytest.importorskip("optax")
     for module in (width, word_products):
         monkeypatch.setattr(module, "MOST_EXACT", 10)
-    for module in (training, own):
+    for module in (penalties, own):
         monkeypatch.setattr(module, "EPOCH_WORDS", words)
     out = tmp_path / "run"
     assert embed(out, "--network", "mean", "--min-count", "40") == 0

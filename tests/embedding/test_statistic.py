@@ -153,6 +153,22 @@ def test_the_median_is_that_of_all_pairs_of_documents(n_classes):
     assert median_width(laws, M) ** 2 == pytest.approx(expected, rel=1e-9)
 
 
+@pytest.mark.parametrize("likely", ["true", "below", "above"])
+def test_the_median_of_many_words_is_sought_where_it_is_likely(likely, monkeypatch):
+    laws, _ = random_laws(30, 1_100, seed=2, rate=0.2)
+    M = np.random.default_rng(3).normal(size=(1_100, 4))
+    squared, dense = ((M[:, None] - M) ** 2).sum(axis=2), laws.laws.toarray()
+    weights = np.outer(dense.sum(axis=0), dense.sum(axis=0)) - dense.T @ dense
+    expected = naive.weighted_median(squared.ravel(), weights.ravel())
+    low, high = width._likely(laws.laws, M)
+    assert low < expected < high < 1.2 * low
+    if likely != "true":
+        wrong = (0.5 * low, low) if likely == "below" else (high, 2.0 * high)
+        monkeypatch.setattr(width, "_likely", lambda laws, M: wrong)
+    assert median_width(laws, M) ** 2 == pytest.approx(expected, rel=1e-8)
+    assert median_width(laws, M, rounds=2) ** 2 == pytest.approx(expected, rel=1e-5)
+
+
 def test_a_median_of_zero_is_zero():
     counts = np.zeros((6, 4), dtype=int)
     counts[:, 0] = 9

@@ -14,9 +14,16 @@ from sklearn.base import clone
 
 from cflengine import WordMMDEmbedding, load_model, save_model
 from cflengine.embedding.laws import WordLaws
-from cflengine.embedding.penalties import BatchPenalty, StructuredPenalty, batch_laws, bigram_penalty, group_masks
+from cflengine.embedding.penalties import (
+    BatchPenalty,
+    StructuredPenalty,
+    batch_laws,
+    bigram_penalty,
+    group_masks,
+    word_discrepancy,
+)
 from cflengine.embedding.settings import NETWORKS, REGULARISERS, Kernel, TrainSettings
-from cflengine.embedding.training import Training, word_discrepancy
+from cflengine.embedding.training import Training
 from cflengine.embedding.width import median_width
 from cflengine.engine.checks import MissingPackageError
 from cflengine.engine.memory import MemoryLimitError
