@@ -34,23 +34,20 @@ class Words(NamedTuple):
 
 
 class Buffers(NamedTuple):
-    """Of every lane: values, factors, weights: float64 (lanes, TILE²); product: float64 (lanes, TILE, r + 2); z:
-    float64 (lanes, TILE)."""
+    """Of every lane: values, factors, weights: float64 (lanes, TILE²); product: float64 (lanes, TILE, r + 2)."""
 
     values: np.ndarray
     factors: np.ndarray
     weights: np.ndarray
     product: np.ndarray
-    z: np.ndarray
 
 
 class Classes(NamedTuple):
-    """Of the pass over all pairs of words. P: float64 (V, C), laws summed over the documents of a class; turned: its
-    transpose; left: float64 (V, C), P times the coefficients of pairs. KP: float64 (lanes, V, C), 𝐊P; gradient: float64
-    (lanes, V, r + 2), of which the last two columns mean nothing, or of length 0 if it is not asked for."""
+    """Of the pass over all pairs of words. P: float64 (V, C), laws summed over the documents of a class; left: float64
+    (V, C), P times the coefficients of pairs. KP: float64 (lanes, V, C), 𝐊P; gradient: float64 (lanes, V, r + 2), of
+    which the last two columns mean nothing, or of length 0 if it is not asked for."""
 
     P: np.ndarray
-    turned: np.ndarray
     left: np.ndarray
     KP: np.ndarray
     gradient: np.ndarray
@@ -80,10 +77,10 @@ class Documents(NamedTuple):
 def fill_tile(words, x, y, same, buffers):
     """Kernel values of rows x against rows y, and the factor f of their derivative, ∂k/∂m_v = f (m_w − m_v).
 
-    same: whether both are the same words; buffers: (values, factors, z), of which the first two come back as matrices.
+    same: whether both are the same words; buffers: (values, factors), which come back as matrices.
     Of a Gaussian of one width both are the same.
     """
-    values, factors, z = buffers
+    values, factors = buffers
     rows, columns, scales, family = len(x), len(y), words.scales, words.family
     wide = x.shape[1]
     E = values[: rows * columns].reshape(rows, columns)
@@ -93,18 +90,16 @@ def fill_tile(words, x, y, same, buffers):
     total, factor = np.empty(columns), np.empty(columns)
     for i in range(rows):
         e = E[i]
-        for j in range(columns):
-            e[j] = min(e[j], 0.0)
         if same:
             e[i] = 0.0
-        if family == LAPLACE:  # takes the root of what may be rounding
+        if family == LAPLACE:  # takes the root of what may be rounding, and may be above 0
             for j in range(columns):
                 if e[j] >= SAME * (x[i, wide - 2] + y[j, wide - 1]):
                     e[j] = 0.0
         if plain:
-            exp_row(e, z[:columns])
+            exp_row(e)
         else:
-            mixture_row(e, F[i], (scales, family), (total, factor, z[:columns]))
+            mixture_row(e, F[i], (scales, family), (total, factor))
     return E, E if plain else F
 
 
@@ -112,7 +107,7 @@ def fill_tile(words, x, y, same, buffers):
 def mixture_row(e, f, kind, work):
     """Values, in place of e, and factors of a row, averaged over widths, or of a Laplace kernel."""
     scales, family = kind
-    total, factor, z = work
+    total, factor = work
     n, weight = len(e), 1.0 / len(scales)
     total[:] = 0.0
     factor[:] = 0.0
@@ -122,7 +117,7 @@ def mixture_row(e, f, kind, work):
     for s in scales:
         for j in range(n):
             f[j] = e[j] * s
-        exp_row(f, z)
+        exp_row(f)
         for j in range(n):
             total[j] += weight * f[j]
             factor[j] += weight * s * f[j]
@@ -143,12 +138,7 @@ def weigh_tile(classes, documents, tile, lane, matrices):
     (a0, b0), (E, F, A) = tile, matrices
     is_wanted = len(classes.gradient) > 0
     if is_wanted:
-        left, turned = classes.left, classes.turned[:, b0 : b0 + E.shape[1]]
-        for i in range(len(A)):
-            A[i] = 0.0
-            for c in range(len(turned)):
-                for j in range(A.shape[1]):
-                    A[i, j] += left[a0 + i, c] * turned[c, j]
+        np.dot(classes.left[a0 : a0 + E.shape[0]], classes.P[b0 : b0 + E.shape[1]].T, A)
     find_block(documents, b0 // TILE, lane, True)
     add_within(documents, tile, lane, (E, A), is_wanted)
     find_block(documents, b0 // TILE, lane, False)
@@ -209,7 +199,7 @@ def add_tiles(words, classes, documents, tiles, part, buffers, chunk):
 
     tiles: int64 (n, 2), where each begins among rows and columns, rows ≤ columns; tile t is in lane t mod lanes.
     """
-    lanes = len(buffers.z)
+    lanes = len(buffers.values)
     for lane in range(chunk[0], chunk[1]):
         for t in range(part[0] + (lane - part[0]) % lanes, part[1], lanes):
             add_tile(words, classes, documents, (tiles[t, 0], tiles[t, 1]), lane, buffers)
@@ -220,7 +210,7 @@ def add_tile(words, classes, documents, tile, lane, buffers):
     """One of them, and, since 𝐊 is symmetric, its transpose."""
     n, a0, b0 = len(words.x), tile[0], tile[1]
     a1, b1 = min(a0 + TILE, n), min(b0 + TILE, n)
-    work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
+    work = (buffers.values[lane], buffers.factors[lane])
     E, F = fill_tile(words, words.x[a0:a1], words.y[b0:b1], a0 == b0, work)
     P, KP = classes.P, classes.KP[lane]
     KP[a0:a1] += np.dot(E, P[b0:b1])
@@ -239,11 +229,11 @@ def add_tile(words, classes, documents, tile, lane, buffers):
 @parallel_kernel()
 def fill_columns(words, first, last, columns, buffers, chunk):
     """𝐊 of all words against the words first … last − 1, at most TILE of them: columns, float64 (V, last − first)."""
-    n, lanes = len(words.x), len(buffers.z)
+    n, lanes = len(words.x), len(buffers.values)
     for lane in range(chunk[0], chunk[1]):
         for a0 in range(lane * TILE, n, lanes * TILE):
             a1 = min(a0 + TILE, n)
-            work = (buffers.values[lane], buffers.factors[lane], buffers.z[lane])
+            work = (buffers.values[lane], buffers.factors[lane])
             E, _ = fill_tile(words, words.x[a0:a1], words.y[first:last], False, work)
             columns[a0:a1] = E
 

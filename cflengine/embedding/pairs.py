@@ -115,7 +115,7 @@ def pair_sums(
     P = laws.sums
     KP = np.zeros((LANES, V, C))
     derivative = np.zeros((LANES, V, wide) if gradient else (0, 0, 0))
-    classes = kernels.Classes(P, np.ascontiguousarray(P.T), P @ coefficients, KP, derivative)
+    classes = kernels.Classes(P, P @ coefficients, KP, derivative)
     documents = _documents(laws.laws, -coefficients.diagonal()[laws.y])
     with threads(n_threads), one_blas_thread():
         buffers = make_buffers(wide)
@@ -201,7 +201,7 @@ def make_buffers(wide: int) -> kernels.Buffers:
     tile = kernels.TILE
     square = (LANES, tile * tile)
     values, factors, weights = (np.empty(square) for _ in range(3))
-    return kernels.Buffers(values, factors, weights, np.empty((LANES, tile, wide)), np.empty((LANES, tile)))
+    return kernels.Buffers(values, factors, weights, np.empty((LANES, tile, wide)))
 
 
 def tiles_of(n: int) -> np.ndarray:

@@ -24,6 +24,7 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,6 +51,14 @@ if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
     def prefetch(array: Any, index: Any) -> None:
         """See below."""
 
+    def fused(a: float, b: float, c: float) -> float:
+        """See below."""
+        return a * b + c
+
+    def times_power(p: float, k: float) -> float:
+        """See below."""
+        return math.ldexp(p, int(k) - 3 * (1 << 51))
+
 else:
 
     @intrinsic
@@ -75,6 +84,28 @@ else:
             return context.get_dummy_value()
 
         return types.void(array, index), generate
+
+    @intrinsic
+    def fused(context, a, b, c):
+        """Within a kernel: a b + c, rounded once: an instruction that LLVM may not make of the two by itself, since
+        sums elsewhere mean the same on every processor."""
+
+        def generate(context, builder, signature, arguments):
+            return builder.fma(*arguments)
+
+        return types.float64(types.float64, types.float64, types.float64), generate
+
+    @intrinsic
+    def times_power(context, p, k):
+        """Within a kernel: p 2^k, as long as that is a number with all its digits; k: as float64, and 1.5 · 2^52 added
+        to it, so that its low bits hold it: they are added to the exponent's."""
+
+        def generate(context, builder, signature, arguments):
+            word = ir.IntType(64)
+            bits, power = (builder.bitcast(one, word) for one in arguments)
+            return builder.bitcast(builder.add(bits, builder.shl(power, word(52))), ir.DoubleType())
+
+        return types.float64(types.float64, types.float64), generate
 
 
 class _Setting(threading.local):

@@ -21,7 +21,6 @@ from cflengine.engine.kernels_exp import exp_row
 def load(emission, ptr, order, first_lane, weight, top, active):
     """weight_pcl = exp(emission − the token's largest, top_pl), 0 behind a sentence's end; active: lanes before it."""
     longest, n_labels, lanes = weight.shape
-    work = np.empty(n_labels * lanes)
     n_lanes = min(lanes, order.shape[0] - first_lane)
     for p in range(longest):
         here = weight[p]
@@ -37,7 +36,7 @@ def load(emission, ptr, order, first_lane, weight, top, active):
             top[p, lane] = largest
             for c in range(n_labels):
                 here[c, lane] = scores[c] - largest
-        exp_row(here.reshape(-1), work)
+        exp_row(here.reshape(-1))
         here[:, n_lanes:] = 0.0
 
 
