@@ -7,7 +7,7 @@ from .pairs import pair_sums, witness_values
 from .problem import pair_coefficients
 from .settings import DEFAULT_LAMS, NETWORKS, REGULARISERS, Kernel, has_neural, require_neural
 from .simulation import BetaBinomial, PowerSettings, power
-from .vectors import write_text
+from .vectors import check_vectors_file, write_text
 from .warm import warm_up
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "WordLaws",
     "WordMMD",
     "WordMMDEmbedding",
+    "check_vectors_file",
     "embedding_report",
     "has_neural",
     "pair_coefficients",

@@ -27,6 +27,7 @@ from cflengine.text.token_table import printable
 _LONGEST_LINE = 1 << 20  # bytes: no vector takes more
 _BLOCK = 16 << 20  # bytes of an npz member at once
 _LINES_BEFORE = 64  # the last one, which is compared with them
+_LINES_LOOKED_AT = 200
 _OFTEN = 20_000  # lines between two questions whether to go on
 _LONGEST_VECTOR = 10_000
 _MOST_WORDS = 4 << 30  # bytes
@@ -81,6 +82,22 @@ def word_vectors(source: Any, vocabulary: Sequence[str], poll: Poll = lambda: Tr
     return _checked(found, vocabulary, name)
 
 
+def check_vectors_file(path: Path) -> None:
+    """Look at a file's first lines, or the shapes of its arrays; what is damaged further on is found by reading it.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file: word2vec's or GloVe's text (also .gz), or npz.
+
+    Raises
+    ------
+    VectorsError
+        Where these are not of vectors; OSError for no file.
+    """
+    _from_file(path, None, lambda: True)
+
+
 def _checked(found: Mapping[str, Any], vocabulary: Sequence[str], name: str) -> WordVectors:
     words = tuple(word for word in vocabulary if word in found)
     if not words:
@@ -124,7 +141,8 @@ def _from_arrays(words: Any, array: Any, vocabulary: Sequence[str]) -> dict[str,
     return found
 
 
-def _from_file(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np.ndarray]:
+def _from_file(path: Path, vocabulary: Sequence[str] | None, poll: Poll) -> dict[str, np.ndarray]:
+    """vocabulary: None to look at the beginning alone."""
     if path.is_dir():
         raise VectorsError(f"{path.name} is a folder: name the file of vectors in it.")
     if path.exists() and not path.is_file():
@@ -149,9 +167,9 @@ def _lines(path: Path, packed: bool) -> Iterator[bytes]:
             yield line
 
 
-def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) -> dict[str, np.ndarray]:
+def _from_text(path: Path, packed: bool, vocabulary: Sequence[str] | None, poll: Poll) -> dict[str, np.ndarray]:
     """A word and its numbers a line, between spaces; word2vec's first line says how many there are."""
-    wanted = {word.encode("utf-8", "surrogatepass") for word in vocabulary}
+    wanted = {word.encode("utf-8", "surrogatepass") for word in vocabulary or ()}
     found: dict[str, np.ndarray] = {}
     dimension = promised = read = 0
     longer: dict[str, tuple[int, int]] = {}  # wanted words whose lines have more numbers than the first: line, numbers
@@ -177,6 +195,11 @@ def _from_text(path: Path, packed: bool, vocabulary: Sequence[str], poll: Poll) 
             raise VectorsError(
                 f"line {number} of {path.name} has {len(fields) - 1} numbers, others have {dimension}: is it cut off?"
             )
+        if vocabulary is None:
+            _numbers(fields[-dimension:], number, path.name)
+            if read == _LINES_LOOKED_AT:
+                return {}
+            continue
         word = b" ".join(fields[:-dimension])  # a few words of GloVe hold spaces
         if word in wanted:
             found.setdefault(word.decode("utf-8", "surrogatepass"), _numbers(fields[-dimension:], number, path.name))
@@ -220,7 +243,7 @@ def _numbers(fields: list[bytes], number: int, name: str) -> np.ndarray:
         raise VectorsError(f"line {number} of {name} holds something that is no number.") from error
 
 
-def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np.ndarray]:
+def _from_npz(path: Path, vocabulary: Sequence[str] | None, poll: Poll) -> dict[str, np.ndarray]:
     """Arrays ``words`` (text, or uint8: UTF-8 lines) and ``vectors``; words may stand beside instead, a line each, in
     words.txt or words.txt.gz."""
     with zipfile.ZipFile(path) as archive:
@@ -229,7 +252,7 @@ def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np
             raise VectorsError(f"{path.name} has no array 'vectors'; it has {', '.join(names[:5])}.")
         words = _npz_words(archive, path) if "words.npy" in names else _words_beside(path)
         rows = {word: k for k, word in reversed(list(enumerate(words)))}
-        chosen = {rows[word]: word for word in vocabulary if word in rows}
+        chosen = {rows[word]: word for word in vocabulary or () if word in rows}
         with _npy(archive, "vectors.npy") as (file, shape, kind, by_columns):
             if (
                 len(shape) != 2
@@ -238,6 +261,8 @@ def _from_npz(path: Path, vocabulary: Sequence[str], poll: Poll) -> dict[str, np
                 or kind.kind not in "fiu"
             ):
                 raise VectorsError(f"{len(words):,} words and vectors of shape {shape} do not fit together.")
+            if vocabulary is None:
+                return {}
             return (_npz_columns if by_columns else _npz_rows)(file, shape, kind, chosen, poll)
 
 

@@ -260,6 +260,22 @@ def test_a_corpus_without_classes_and_vectors_that_are_none(open_app, tmp_path):
     assert "is it cut off" in app.error[0].value.replace("\\", "")
 
 
+def test_a_file_of_no_vectors_is_refused_where_it_is_uploaded(open_app):
+    app = show(use(open_app(), "moods.csv", reviews().to_csv(index=False).encode()), "embeddings")
+    before = app.session_state["embed_choice"]
+    for data, said in {
+        b"This is a letter\nand it has some lines\n": "line 1 of my.txt holds something that is no number",
+        b"PK\x03\x04 and no more": "my.txt is cut off or damaged",
+        b"one 1 2 3\ntwo 1 2\n": "line 2 of my.txt has 2 numbers, others have 3",
+    }.items():
+        app = sound(app.file_uploader[0].upload("my.txt", data, "text/plain").run())
+        assert said in app.error[0].value.replace("\\", "")
+        assert app.session_state["embed_choice"] == before
+    good = b"".join(f"{word} {k} 1.5\n".encode() for k, word in enumerate(("beer", "dull", "flat", "hoppy")))
+    app = sound(app.file_uploader[0].upload("good.txt", good, "text/plain").run())
+    assert not app.error and app.session_state["embed_choice"].vectors[1] == "good.txt"
+
+
 def test_the_command_finds_the_same(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     reviews().to_csv("moods.csv", index=False)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from cflengine.embedding import has_neural
+from cflengine.embedding import check_vectors_file, has_neural
+from cflengine.engine import InputError
 from pages.parts.embeddings.run import EmbedChoice, EmbedRun, SimulationChoice, SimulationRun, TrainChoice, TrainRun
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import BUTTONS, run_and_stop
@@ -65,10 +67,11 @@ def _details(choice: EmbedChoice) -> None:
             help="An npz has arrays 'words' and 'vectors'. Only words of your texts are kept. Stays on this computer.",
         )  # fmt: skip
         if upload is not None:
-            path = corpora.spill(upload)
+            _take_vectors(corpora.spill(upload), upload.name)
             st.session_state.embed_generation = generation + 1
-            _set(vectors=(str(path), upload.name))
             st.rerun()
+        if refused := st.session_state.get("embed_refused"):
+            st.error(plain(refused))
         if choice.vectors is not None:
             st.button("Learn them from the corpus instead", on_click=lambda: _set(vectors=None), key="embed_no_vectors")
         else:
@@ -93,6 +96,18 @@ def _details(choice: EmbedChoice) -> None:
             on_change=lambda: _set(permutations=st.session_state.widget_embed_permutations),
             help="Labels are exchanged at random so many times; p can be no smaller than one in so many.",
         )  # fmt: skip
+
+
+def _take_vectors(path: Path, name: str) -> None:
+    """Choose a file of vectors, unless its beginning is of none, which is said."""
+    try:
+        check_vectors_file(path)
+    except (InputError, OSError) as error:
+        path.unlink(missing_ok=True)
+        st.session_state.embed_refused = str(error).replace(path.name, name)
+    else:
+        st.session_state.embed_refused = ""
+        _set(vectors=(str(path), name))
 
 
 def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
