@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scipy.stats import ttest_rel
-
-from benchmarks.embedding.tables import PUBLISHED, network_of
+from benchmarks.embedding.tables import PUBLISHED, gain_of, network_of
 from benchmarks.evidence.page import DOES_NOT, HOLDS, IN_PART, Claim, Evidence, Part, seconds, share, verdict
 
 FIVE_TIMES, THREE_PRODUCTS, FOUR_GIB = 5.0, 3.0, 4 << 30  # what was asked of the statistic's speed
@@ -29,21 +27,12 @@ def _rows(body: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in body.values() if isinstance(row, dict) and "test" in row]
 
 
-def _against(row: dict[str, Any], plain: dict[str, Any] | None) -> tuple[float, float]:
-    """Gain over training without a penalty, and p, of the same seeds."""
-    if plain is None or plain is row:
-        return 0.0, 1.0
-    if row["tests"] == plain["tests"]:
-        return 0.0, 1.0
-    return row["test"] - plain["test"], float(ttest_rel(row["tests"], plain["tests"]).pvalue)
-
-
 def _said(gain: float, p: float) -> str:
     return DOES_NOT if gain <= 0 else HOLDS if p < SURE else IN_PART
 
 
 def _p(row: dict[str, Any], plain: dict[str, Any] | None) -> str:
-    return "" if plain is None or plain is row else f"{_against(row, plain)[1]:.2g}"
+    return "" if plain is None or plain is row else f"{gain_of(row, plain)[1]:.2g}"
 
 
 def _spread(row: dict[str, Any]) -> str:
@@ -61,7 +50,7 @@ def _published(name: str, body: dict[str, Any]) -> Part:
         plain, ours = by.get((network, "none")), by.get((network, "wmmd"))
         if plain is None or ours is None:
             continue
-        gain, p = _against(ours, plain)
+        gain, p = gain_of(ours, plain)
         found = f"{share(plain['test'])} → {share(ours['test'])}, p {p:.2g}"
         claims.append(Claim(f"wMMD beats no penalty ({network})", found, _said(gain, p)))
     note = f"Test accuracy, mean and spread of five seeds. {HOW}"
@@ -98,7 +87,7 @@ def _english(body: dict[str, Any]) -> Part:
         cells = [_spread(by[name]) if name in by else "–" for name in names]
         table.append((case, *cells, _p(by["wmmd"], plain) if "wmmd" in by else ""))
         if plain is not None and "wmmd" in by:
-            said.append(_against(by["wmmd"], plain))
+            said.append(gain_of(by["wmmd"], plain))
     better = sum(gain > 0 and p < SURE for gain, p in said)
     worse = sum(gain < 0 and p < SURE for gain, p in said)
     claim = Claim(
