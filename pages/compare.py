@@ -45,9 +45,7 @@ if possible and run is not None and run.ready:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
         if chosen is not None:
             of_group = loaded.corpus.metadata[run.choice.column].astype(str) == group
-            draw_concordance(
-                loaded.corpus.texts, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group
-            )
+            draw_concordance(loaded, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group)
     with plot:
         draw_plot(run, group)
     with cross:

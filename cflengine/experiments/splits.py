@@ -13,13 +13,12 @@ import pandas as pd
 from cflengine.engine.checks import InputError
 from cflengine.experiments.targets import Target
 from cflengine.linear.labels import Labels, Split, split_documents
+from cflengine.text.check import DEV_NAMES, TEST_NAMES, own_part
 from cflengine.text.reading.dates import is_no_date, read_dates
 
 TEST_SHARE, DEV_SHARE = 0.25, 0.2  # of all, and of what is left
 FEW_DOCUMENTS, FOLDS = 1000, 5  # below so many, every document is judged once, by so many models
 _MOST_FOLDS = 20
-TEST_NAMES = ("test", "testing")  # of a corpus's own parts, in capitals or not
-DEV_NAMES = ("dev", "val", "valid", "validation", "development")
 _DRAWS = 20  # of groups, at most, until their documents are near the shares that were asked for
 _NEAR = 2.0  # by this factor
 _MONTH_YEAR = re.compile(r"^(\d{1,2})[./-]((?:1[5-9]|20)\d\d)$")
@@ -103,10 +102,11 @@ def make_plan(
     if time is not None:
         return _by_time(metadata, time, known)
     labels = _strata(next((target.labels for target in targets if target.task == "class"), None), known)
-    if test is None and folds is None and all(target.column != "split" for target in targets):
-        own = _own(metadata, known, TEST_NAMES)
+    if test is None and folds is None:
+        there, beside = metadata[known], [target.column for target in targets]
+        own = own_part(there, TEST_NAMES, beside=beside)
         if own is not None:
-            test, dev = own, dev or _own(metadata, known, DEV_NAMES)
+            test, dev = own, dev or own_part(there, DEV_NAMES, beside=beside)
     dev = DEV_SHARE if dev is None else dev
     few = int(known.sum()) < FEW_DOCUMENTS and test is None
     if folds is not None or few:
@@ -131,17 +131,6 @@ def _strata(strata: Labels | None, known: np.ndarray) -> Labels:
     if not rest.any():
         return strata
     return Labels(strata.column, (*strata.classes, ""), np.where(rest, len(strata.classes), strata.y))
-
-
-def _own(metadata: pd.DataFrame, known: np.ndarray, names: Sequence[str]) -> str | None:
-    """The corpus's own part of one of these names, if documents with a target are in it."""
-    if "split" not in metadata.columns:
-        return None
-    there = [one for one in sorted(set(metadata["split"][known].astype(str))) if one.strip().lower() in names]
-    if len(there) > 1:
-        several = ", ".join(map(repr, there))
-        raise InputError(f"column 'split' has several parts of one purpose, {several}: write them alike, or name one.")
-    return f"split={there[0]}" if there else None
 
 
 def _folds(

@@ -1,4 +1,14 @@
-from .check import CorpusCheck, check_corpus, has_unlike_script, no_text, role_of, suggested_tokens
+from .check import (
+    DEV_NAMES,
+    TEST_NAMES,
+    CorpusCheck,
+    check_corpus,
+    has_unlike_script,
+    no_text,
+    own_part,
+    role_of,
+    suggested_tokens,
+)
 from .concordance import ORDERS, Places, context_frame, find_pattern, find_words, in_context, sort_places
 from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_characters
 from .index_file import IndexFile
@@ -23,6 +33,7 @@ from .tokens import Tokenizer, printable
 
 __all__ = [
     "DEFAULT_TOKEN_PATTERN",
+    "DEV_NAMES",
     "MAX_EXAMPLES",
     "NEWSGROUPS",
     "ORDERS",
@@ -30,6 +41,7 @@ __all__ = [
     "PRESETS",
     "READING",
     "SAMPLE",
+    "TEST_NAMES",
     "UNITS",
     "USUAL_TOKENS",
     "WORD_PATTERN",
@@ -69,6 +81,7 @@ __all__ = [
     "load_newsgroups",
     "long_fields",
     "no_text",
+    "own_part",
     "parse_template",
     "plain_tokens",
     "preset_pattern",

@@ -7,12 +7,13 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 
+from cflengine.engine.checks import InputError
 from cflengine.text.corpus import Corpus
 from cflengine.text.languages import language_of_sample
 from cflengine.text.markup import html_in
@@ -22,7 +23,10 @@ from cflengine.text.token_table import TokenTable
 
 SHINGLE, HASHES, BANDS = 5, 32, 8  # words; minima a document; groups of 4 minima that nearly equal ones share
 SIMILAR = 0.8  # share of shingles, from which on two documents are nearly the same
-SPLITS = frozenset(("train", "training", "test", "testing", "dev", "devel", "val", "valid", "validation"))
+#: of a corpus's own parts, in capitals or not
+TEST_NAMES = frozenset(("test", "testing"))
+DEV_NAMES = frozenset(("dev", "devel", "development", "val", "valid", "validation"))
+SPLITS = frozenset(("train", "training")) | TEST_NAMES | DEV_NAMES
 #: scripts that put no blanks between words
 UNSPACED = frozenset(("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR"))
 #: whose vowels and signs are marks, which the plain pattern takes for borders of words
@@ -347,3 +351,40 @@ def role_of(name: str, values: pd.Series) -> Role:
     else:
         role = "group" if distinct <= len(present) / 2 else "text"
     return Role(name, role, distinct, filled)
+
+
+def own_part(metadata: pd.DataFrame, names: Collection[str], *, beside: Collection[str] = ()) -> str | None:
+    """A part that a corpus sets apart itself, such as its test documents.
+
+    Parameters
+    ----------
+    metadata : pandas.DataFrame
+        Columns of the documents that matter.
+    names : collection of str
+        What the part may be called, in small letters: TEST_NAMES or DEV_NAMES.
+    beside : collection of str
+        Columns that cannot be meant, since they are to be learnt.
+
+    Returns
+    -------
+    str or None
+        ``COLUMN=VALUE``: of the column "split", or of the first that holds such names alone; None for no such part.
+
+    Raises
+    ------
+    InputError
+        Where several of its values are of that purpose.
+    """
+    usual = [str(column) for column in metadata.columns if column not in beside]
+    for column in sorted(usual, key=lambda one: one != "split"):
+        if column != "split" and role_of(column, metadata[column]).role != "split":
+            continue
+        there = [one for one in sorted(set(metadata[column].astype(str))) if one.strip().lower() in names]
+        if len(there) > 1:
+            several = ", ".join(map(repr, there))
+            raise InputError(
+                f"column {column!r} has several parts of one purpose, {several}: write them alike, or name one."
+            )
+        if there:
+            return f"{column}={there[0]}"
+    return None

@@ -76,10 +76,14 @@ def test_a_stop_stays_at_its_place_whatever_the_sidebar_says_above_it(open_app, 
     job = jobs.BOARD.get(in_address(app, "path"))
     until(lambda: job.so_far.points)
     before = place_of(app.run().sidebar, "Stop")
-    app.session_state["notice"] = "something to be said"
+    app.session_state["notice"] = "something *to* be said"
     monkeypatch.setattr(sidebar_of_the_app, "engine_is_warm", lambda: False)
     after = place_of(sound(app.run()).sidebar, "Stop")
-    assert job.active and "something to be said" in sidebar(app) and "Compiling the engine" in sidebar(app)
+    assert (
+        job.active
+        and app.sidebar.info[0].value == "something \\*to\\* be said"
+        and "Compiling the engine" in sidebar(app)
+    )
     go_on.set()
     assert after == before
 

@@ -13,6 +13,7 @@ from visiting import TINY, captions, markdown, numbers, press, show, sound, unti
 
 from cflengine.linear.model import LinearModel
 from cflengine.sentence_lasso import PAPER_GRID
+from cflengine.text import DEV_NAMES
 from pages.parts.components.sentence_view import cut_pieces
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.labels import label_columns, own_split
@@ -159,7 +160,10 @@ def test_label_columns_the_likeliest_first():
         split=["train", "test"] * 30, topic=[f"t{k % 40}" for k in range(60)], part=["dev", "test"] * 30
     )
     assert list(label_columns(many))[-2:] == ["split", "part"]
-    assert own_split(many, "label") == "split=test" and own_split(many, "split") is None
+    assert own_split(many, "label") == "split=test"
+    assert own_split(many, "split") == "part=test"
+    assert own_split(many, "label", DEV_NAMES) == "part=dev"
+    assert own_split(many.drop(columns=["split", "part"]), "label") is None
 
 
 def test_of_many_values_the_most_frequent_are_offered_where_some_are_chosen():

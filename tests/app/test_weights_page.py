@@ -10,7 +10,9 @@ import pytest
 from test_results import downloads  # noqa: F401
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
+from cflengine import read_corpus
 from cflengine.loglinear.tagging import TaggedFile
+from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.groups.figures import (
     explained_figure,
     film_figure,
@@ -21,8 +23,7 @@ from pages.parts.groups.figures import (
 from pages.parts.groups.run import TIES, TITLES, TOL, WeightsChoice, WeightsRun
 from pages.parts.names.run import SAMPLE_FILE, TEMPLATE, TaggerChoice, TaggerRun, tagged_frame
 from pages.parts.names.tag_view import parts_of
-from pages.parts.shared import asking
-from pages.parts.shared.concordance import occurrences
+from pages.parts.shared import asking, concordance, corpora
 from pages.parts.shared.jobs import BOARD, Job
 
 HOSTILE = "<b>*up*</b> $x$ :red[y]"
@@ -86,11 +87,37 @@ def test_tied_weights(run):
     assert run.fits[0].explained == pytest.approx(0.0)
 
 
-def test_occurrences_are_whole_words():
-    found = occurrences(["The goods, GOOD;", "no", "a good\nbeer"], "good")
-    assert found["document"].tolist() == [0, 2] and found["word"].tolist() == ["GOOD", "good"]
+def corpus(*texts: str, tokens: TokenChoice = USUAL_TOKENS) -> corpora.LoadedCorpus:
+    data = pd.DataFrame({"text": texts}).to_json(orient="records", lines=True).encode()
+    return corpora.remember(read_corpus(data, name="a.jsonl", text_column="text"), source="test", tokens=tokens)
+
+
+def test_occurrences_are_whole_words(monkeypatch):
+    loaded = corpus("The goods, GOOD;", "no", "a good\nbeer")
+    found, n = concordance.occurrences(loaded, "good")
+    assert n == 2 and found["document"].tolist() == [0, 2] and found["match"].tolist() == ["GOOD", "good"]
     assert found["before"].tolist() == ["The goods,", "a"] and found["after"].tolist() == [";", "beer"]
-    assert len(occurrences(["x " * 500], "x", most=7)) == 7
+    found, _ = concordance.occurrences(loaded, "good", first=np.array([2]))
+    assert found["document"].tolist() == [2, 0]
+    monkeypatch.setattr(concordance, "MOST", 7)
+    found, n = concordance.occurrences(corpus("x " * 500), "x")
+    assert len(found) == 7 and n == 500
+
+
+@pytest.mark.parametrize(("text", "phrase"), [("The beer's whole body", "'s whole"), ("So good! flavour", "! flavour")])
+def test_phrases_that_begin_with_a_mark_are_found(text, phrase):
+    found, n = concordance.occurrences(corpus("nothing", text), phrase)
+    assert n == 1 and found["document"].tolist() == [1]
+
+
+def test_text_without_blanks():
+    characters = TokenChoice(preset="characters")
+    found, n = concordance.occurrences(corpus("这家酒店的服务很好", "不好", tokens=characters), "服务")
+    assert n == 1 and found["before"].tolist() == ["这家酒店的"]
+
+
+def test_what_is_no_word_here_is_found_nowhere():
+    assert concordance.occurrences(corpus("a b"), "…")[1] == 0
 
 
 def test_a_run_that_is_stopped_before_the_first_model(run):
@@ -175,7 +202,7 @@ def test_a_cluster_shows_its_words_and_where_they_stand(page):
     frames = [one.value for one in page.dataframe]
     words, places = frames[0], frames[1]
     assert set(words["word"]) <= {"good", "nice", "fine"} and len(places) > 3
-    assert set(places["word"].str.lower()) == {words["word"].iloc[0]}
+    assert set(places["match"].str.lower()) == {words["word"].iloc[0]}
 
 
 def test_the_weights_are_tied_when_asked_for(page):

@@ -113,6 +113,16 @@ def test_a_split_column_is_used_unasked():
     assert set(plan.test.tolist()) == set(range(1000, 1200)) and "split=test" in plan.how
 
 
+@pytest.mark.parametrize("column", ["split", "Set", "part"])
+def test_a_split_of_any_name_is_used_with_its_development_set(column):
+    own = frame(1200).assign(**{column: ["Train"] * 800 + ["Validation"] * 200 + ["TEST"] * 200})
+    plan = make_plan(own, [read_target(own, "kind")])
+    assert set(plan.test.tolist()) == set(range(1000, 1200)) and f"{column}=TEST" in plan.how
+    assert set(plan.splits[0].dev.tolist()) == set(range(800, 1000))
+    with pytest.raises(InputError, match="several parts of one purpose"):
+        make_plan(own.replace({column: {"Validation": "test"}}), [read_target(own, "kind")])
+
+
 def test_one_split_for_targets_with_different_gaps():
     own = frame(1500)
     own.loc[::3, "score"] = np.nan

@@ -13,7 +13,7 @@ from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figu
 from pages.parts.compare.run import CompareRun
 from pages.parts.read.explorer import new_row
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.selection import select_group, select_phrase
+from pages.parts.shared.selection import phrase_row, select_group, select_phrase, selected_phrase
 from pages.parts.shared.words import gap_text, many, number, plain
 
 SHOWN = 2_000
@@ -78,7 +78,6 @@ def draw_keys(run: CompareRun, group: str) -> str | None:
     )
     row = new_row(event, len(shown), key)
     if row is not None:
-        st.session_state.compare_phrase = int(shown.index[row])
         select_phrase(run.phrases[int(shown.index[row])])
     return None if row is None else str(shown["phrase"].iloc[row])
 
@@ -102,9 +101,8 @@ def file_part(name: str) -> str:
 
 
 def chosen_phrase(run: CompareRun) -> int | None:
-    """The phrase that is looked at, if this comparison knows it."""
-    phrase = st.session_state.get("compare_phrase")
-    return phrase if phrase is not None and phrase < len(run.phrases) else None
+    """The phrase that is looked at, here or on another page, if this comparison knows it."""
+    return phrase_row(pd.Series(run.phrases), selected_phrase())
 
 
 def draw_rates(run: CompareRun, where: str) -> None:
@@ -127,8 +125,7 @@ def draw_plot(run: CompareRun, group: str) -> None:
     )  # fmt: skip
     points = event["selection"]["points"] if event else []
     if points and points[0].get("customdata"):
-        st.session_state.compare_phrase = int(points[0]["customdata"][0])
-        select_phrase(run.phrases[st.session_state.compare_phrase])
+        select_phrase(run.phrases[int(points[0]["customdata"][0])])
     st.caption("A click on a phrase shows how often each group has it, and where it stands.")
     draw_rates(run, "plot")
 

@@ -161,7 +161,7 @@ def draw_words(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         )  # fmt: skip
         rows = picked["selection"]["rows"] if picked else []
         word = str(shown["word"].iloc[rows[0] if rows and rows[0] < len(shown) else 0])
-        draw_concordance(loaded.corpus.texts, word, height=250, narrow=True)
+        draw_concordance(loaded, word, height=250, narrow=True)
 
 
 def draw_cloud(run: EmbedRun, pair: Pair) -> None:

@@ -134,7 +134,7 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
     rows = picked["selection"]["rows"] if picked else []
     word = str(frame["word"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
     with right:
-        draw_concordance(loaded.corpus.texts, word, height=320)
+        draw_concordance(loaded, word, height=320)
 
 
 def draw_explained(run: WeightsRun) -> None:

@@ -122,7 +122,7 @@ def draw_coefficients(run: LossRun, loaded: LoadedCorpus) -> None:
     rows = picked["selection"]["rows"] if picked else []
     feature = str(frame["feature"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
     with right:
-        draw_concordance(loaded.corpus.texts, feature, height=360)
+        draw_concordance(loaded, feature, height=360)
 
 
 def _meaning(run: LossRun, row: int) -> str:

@@ -78,7 +78,9 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
     kinds = sorted(index["kind"].unique())
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        kind = st.segmented_control("Kind", ["all", *kinds], default="all", required=True, key="names_kind")
+        kind = st.segmented_control(
+            "Kind", ["all", *kinds], default="all", required=True, key="names_kind", format_func=plain
+        )
         shown = (index if kind == "all" else index[index["kind"] == kind]).head(LISTED).reset_index(drop=True)
         event = st.dataframe(
             shown.assign(sure=100 * shown["sure"]), hide_index=True, on_select="rerun",

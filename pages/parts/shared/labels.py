@@ -8,8 +8,9 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
+from cflengine.engine import InputError
 from cflengine.linear import MOST_CLASSES
-from cflengine.text import role_of
+from cflengine.text import TEST_NAMES, own_part, role_of
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.words import plain
@@ -45,14 +46,28 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, li
 
 def usual_test(label: str) -> float | str:
     """The test set of a model of this column before another is chosen: what the corpus sets apart, or a fifth."""
-    return own_split(current_corpus().corpus.metadata, label) or 0.2
+    return corpus_part(label) or 0.2
 
 
-def own_split(metadata: pd.DataFrame, label: str) -> str | None:
-    """The test set that the corpus brings along, as ``COLUMN=VALUE``; label: the column to learn, which cannot be that
-    one."""
-    there = label != "split" and "split" in metadata and (metadata["split"] == "test").any()
-    return "split=test" if there else None
+def corpus_part(label: str, names: Collection[str] = TEST_NAMES) -> str | None:
+    """:func:`own_split` of the session's corpus, looked for once."""
+    loaded = current_corpus()
+    known = st.session_state.get("own_parts")
+    if known is None or known[0] != loaded.id:
+        known = st.session_state.own_parts = (loaded.id, {})
+    key = (label, frozenset(names))
+    if key not in known[1]:
+        known[1][key] = own_split(loaded.corpus.metadata, label, names)
+    return known[1][key]
+
+
+def own_split(metadata: pd.DataFrame, label: str, names: Collection[str] = TEST_NAMES) -> str | None:
+    """The test set, or another part, that the corpus brings along, as ``COLUMN=VALUE``; label: the column to learn,
+    which cannot be that one."""
+    try:
+        return own_part(metadata, names, beside=(label,))
+    except InputError:  # several: neither is meant more than the other
+        return None
 
 
 def _columns(loaded: LoadedCorpus) -> dict[str, list[str]]:

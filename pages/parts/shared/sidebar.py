@@ -42,7 +42,7 @@ def draw_sidebar() -> None:
         notice, warming = st.container(), st.container()
         places = {kind: st.container() for kind in KINDS}
         if st.session_state.notice:
-            notice.info(st.session_state.notice)
+            notice.info(plain(st.session_state.notice))
         if not engine_is_warm():
             with warming:
                 _warming()

@@ -63,7 +63,7 @@ def draw_telling(finding: Finding, loaded: LoadedCorpus) -> None:
     rows = picked["selection"]["rows"] if picked else []
     with right:
         feature = str(frame["feature"].iloc[rows[0] if rows and rows[0] < len(frame) else 0])
-        draw_concordance(loaded.corpus.texts, feature, height=360)
+        draw_concordance(loaded, feature, height=360)
 
 
 def _meaning(finding: Finding, name: str) -> str:

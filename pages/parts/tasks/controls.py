@@ -11,6 +11,7 @@ from cflengine.experiments import read_target
 from cflengine.text import role_of
 from pages.parts.shared.controls import BUTTONS, gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
+from pages.parts.shared.labels import corpus_part
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.shared.words import plain
@@ -75,7 +76,7 @@ def _details(choice: TasksChoice) -> None:
     names = [str(name) for name in current_corpus().corpus.metadata.columns if str(name) not in choice.columns]
     split, by = st.columns(2)
     hows = [how for how in HOW if names or how not in ("group", "time")]
-    own = "split" in current_corpus().corpus.metadata and "split" not in choice.columns
+    own = any(corpus_part(column) for column in choice.columns)
     split.selectbox(
         "Documents that are judged", hows, index=hows.index(choice.how) if choice.how in hows else 0,
         format_func=lambda how: OWN_SPLIT if how == "usual" and own else HOW[how], key="widget_tasks_how",

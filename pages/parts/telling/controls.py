@@ -8,10 +8,10 @@ from typing import Any
 import streamlit as st
 
 from cflengine.sentence_lasso import GROUP_WEIGHTS, warm_up
-from cflengine.text import UNITS
+from cflengine.text import DEV_NAMES, UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns, documents_beside, own_split, usual_test
+from pages.parts.shared.labels import corpus_part, current_label_columns, documents_beside, usual_test
 from pages.parts.shared.selection import session_choice
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
@@ -54,7 +54,8 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
 
     def usual() -> Wanted:
         column = next(iter(columns))
-        return Wanted(column, _usual(columns[column]), test=usual_test(column))
+        dev = corpus_part(column, DEV_NAMES) or Wanted.dev
+        return Wanted(column, _usual(columns[column]), test=usual_test(column), dev=dev)
 
     return session_choice("telling", TELLING, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
 
@@ -80,7 +81,7 @@ def _take_classes(widget: str) -> None:
 
 def _split(wanted: Wanted) -> None:
     """Shares and seed; a split that the corpus brings along."""
-    split = own_split(current_corpus().corpus.metadata, wanted.column)
+    split = corpus_part(wanted.column)
     own = [split] if split else []
     st.caption(
         "Weights are learnt from the training documents, regularisation chosen on the development set, and the models "
@@ -93,10 +94,12 @@ def _split(wanted: Wanted) -> None:
             format_func=lambda choice: choice if isinstance(choice, str) else f"{100 * choice:g} % of each class",
             key="widget_test", on_change=lambda: _set(test=st.session_state.widget_test),
         )  # fmt: skip
-        shares = [0.1, 0.2, 0.3, 0.4]
+        part = corpus_part(wanted.column, DEV_NAMES)
+        shares: list[Any] = [0.1, 0.2, 0.3, 0.4, *([part] if part else [])]
         st.selectbox(
-            "Development set", shares, index=shares.index(wanted.dev), width=220, key="widget_dev",
-            format_func=lambda share: f"{100 * share:g} % of the rest",
+            "Development set", shares, index=shares.index(wanted.dev) if wanted.dev in shares else 1, width=220,
+            format_func=lambda choice: choice if isinstance(choice, str) else f"{100 * choice:g} % of the rest",
+            key="widget_dev",
             on_change=lambda: _set(dev=st.session_state.widget_dev),
         )  # fmt: skip
         st.number_input(

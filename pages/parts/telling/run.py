@@ -53,12 +53,12 @@ Rows = tuple[SentenceResult, ...]
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which classes of which column; how the documents are split: shares, or COLUMN=VALUE for the test set; what the
-    groups of words are, and their weights."""
+    """Which classes of which column; how the documents are split: shares, or COLUMN=VALUE; what the groups of words
+    are, and their weights."""
 
     column: str
     classes: tuple[str, ...]
-    dev: float = 0.2
+    dev: float | str = 0.2
     test: float | str = 0.2
     seed: int = 0
     tokens: TokenChoice = USUAL_TOKENS

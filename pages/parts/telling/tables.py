@@ -115,7 +115,7 @@ def draw_files(run: ComparisonRun, loaded: LoadedCorpus, are_shown: bool) -> Non
 def comparison_command(loaded: LoadedCorpus, wanted: Wanted) -> str:
     """The ``cflengine sentences`` call that learns the same models."""
     options = {
-        "label_column": wanted.column, "classes": class_list(wanted.classes), "dev_split": f"{wanted.dev:g}",
+        "label_column": wanted.column, "classes": class_list(wanted.classes), "dev_split": wanted.dev,
         "test_split": wanted.test, "seed": wanted.seed,
     }  # fmt: skip
     usual = Wanted(wanted.column, wanted.classes)
