@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from cflengine.text.corpus import Corpus
 
 PART_CHARACTERS = 16 << 20  # some four million tokens, which take some 250 MB to encode
-_QUEUED = 2  # parts that wait at every worker
+_QUEUED = 2  # parts for every thread of the workers, each of which encodes one
+_MOST_QUEUED = 100  # whose texts are in memory here
+_ASKED_EVERY_S = 1.0  # whether workers that were chosen are still there
 
 _models: dict[str, CompressiveFeatures] = {}  # on a worker, that of the run it is at work for
 
@@ -173,11 +176,10 @@ def encode_parts(
     with connected(cluster) as client:
         check_workers(client)
         workers = _Workers(client, key, saved)
-        queue_length = _QUEUED * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         waiting: deque[tuple[Documents, Future]] = deque()
         for part in parts:
             waiting.append((part, workers.begin(part)))
-            if len(waiting) >= queue_length:
+            while len(waiting) >= min(_QUEUED * workers.threads(), _MOST_QUEUED):
                 yield workers.end(*waiting.popleft())
         while waiting:
             yield workers.end(*waiting.popleft())
@@ -185,6 +187,10 @@ def encode_parts(
 
 class OtherVersionError(Exception):
     """The worker has another version of this package."""
+
+
+class _GoneError(Exception):
+    """All workers that a part was meant for are gone."""
 
 
 class _Workers:
@@ -199,22 +205,46 @@ class _Workers:
     def _send(self) -> None:
         self.sent = self.client.scatter(self.saved, broadcast=True)
 
+    def threads(self) -> int:
+        """Of the workers that are there."""
+        return max(1, sum(one["nthreads"] for one in self._listed().values()))
+
+    def _listed(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
+
     def begin(self, part: Documents) -> Future:
         return submit(self.client, _on_worker, self.key, self.sent, part, __version__, workers=self.usable)
 
     def end(self, part: Documents, future: Future) -> EncodedPart:
         """Wait for a part. Raises what went wrong there, InputError where no worker comes back, or all are lost."""
+        from distributed import KilledWorker
+
         for _ in range(LOST):
             try:
+                self._wait(future)
                 return future.result()
             except OtherVersionError:  # a worker that came later
                 self.usable = usable_workers(self.client)
-            except CancelledError:  # what Dask says of calls whose arguments are gone
+            except (_GoneError, CancelledError):  # the second is what Dask says of calls whose arguments are gone
                 self.usable = usable_workers(self.client)
                 if self.sent.status != "finished":
                     self._send()
+            except KilledWorker:
+                break
             future = self.begin(part)
         raise lost_error(f"the part from document {part.first + 1} on")
+
+    def _wait(self, future: Future) -> None:
+        """Until the part is done. Raises _GoneError where it waits for workers that were chosen and are all gone."""
+        from distributed import wait
+
+        while future.status == "pending":
+            with suppress(TimeoutError), self.client.as_current():
+                wait(future, timeout=_ASKED_EVERY_S)
+            if future.status == "pending" and self.usable is not None and not set(self.usable) & set(self._listed()):
+                future.cancel()
+                raise _GoneError
 
 
 def transform_partitions(model: CompressiveFeatures, X: Any) -> Any:

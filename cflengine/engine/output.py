@@ -8,6 +8,7 @@ folder.
 
 from __future__ import annotations
 
+import errno
 import glob
 import itertools
 import json
@@ -23,6 +24,7 @@ from cflengine.engine.checks import InputError
 from cflengine.engine.files import report_bytes
 from cflengine.engine.results import versions
 
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)  # another process has the lock
 REPORT, LOCK = "report.json", ".cflengine.lock"
 _STAGING = ".cflengine-{}.part"
 _NAMES = ".names.json"  # within it, as soon as files begin to take their places: those of the last run, and the new
@@ -150,7 +152,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
     made = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / LOCK, "a+b") as file:
-        if not (_try_lock(file) and _is_at(folder / LOCK, file)):
+        if _try_lock(file) is False or not _is_at(folder / LOCK, file):
             raise InputError(f"another run is writing to {folder}: wait for it, or give another --out.")
         try:
             yield
@@ -169,8 +171,9 @@ def remove_abandoned(folders: Iterable[Path]) -> None:
                 shutil.rmtree(folder)
 
 
-def _try_lock(file: IO[bytes]) -> bool:
-    """A lock that ends with the process, also when that is killed."""
+def _try_lock(file: IO[bytes]) -> bool | None:
+    """Whether there is now a lock, which ends with the process, also when that is killed; None on a file system that
+    has none."""
     try:
         import fcntl
     except ImportError:  # Windows
@@ -183,8 +186,8 @@ def _try_lock(file: IO[bytes]) -> bool:
         return True
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+    except OSError as error:
+        return False if error.errno in _HELD else None
     return True
 
 

@@ -33,7 +33,7 @@ from cflengine.text.plain_grams import first_places
 from cflengine.text.plain_grams import number_grams as sorted_grams
 
 MAX_GRAM = 32
-_INT32_MAX = 2**31 - 1
+MOST_POINTERS = 2**31 - 1
 
 
 def cover_type(max_gram: int) -> type[np.unsignedinteger[Any]]:
@@ -138,6 +138,15 @@ class KGramIndex:
 Indexer = Callable[..., KGramIndex]  # with the parameters of index_kgrams
 
 
+def check_pointers(n_tokens: int, max_gram: int) -> None:
+    """InputError for more pointers than an index can number."""
+    if n_tokens * max_gram > MOST_POINTERS:
+        raise InputError(
+            f"{n_tokens:,} tokens with K = {max_gram} make more than 2^31 pointers: take a smaller K or fewer "
+            "documents."
+        )
+
+
 def index_bytes(n_tokens: int, max_gram: int, grams_per_token: float = 0.6) -> int:
     """Bytes of a finished index. ``grams_per_token``: distinct K-grams over tokens; 0.56 in newsgroup posts
     at K = 3, near K where nothing repeats."""
@@ -186,10 +195,7 @@ def index_kgrams(
     tokens = np.ascontiguousarray(tokens, dtype=np.int32)
     doc_ptr = np.ascontiguousarray(doc_ptr, dtype=np.int64)
     n = len(tokens)
-    if n * max_gram > _INT32_MAX:
-        raise InputError(
-            f"{n:,} tokens with K = {max_gram} make more than 2^31 pointers: take a smaller K or fewer documents."
-        )
+    check_pointers(n, max_gram)
     if n and tokens.min() < 0:
         raise InputError("token ids must not be negative.")
     shape = (max_gram, n)

@@ -153,6 +153,8 @@ def test_a_part_that_comes_to_a_worker_of_another_version_is_done_by_another(mod
         def __init__(self, function, *arguments):
             self.call = lambda: function(*arguments)
 
+        status = "finished"
+
         def result(self):
             return self.call()
 
@@ -167,3 +169,25 @@ def test_a_part_that_comes_to_a_worker_of_another_version_is_done_by_another(mod
     monkeypatch.setattr(parts._Workers, "_send", lambda self: setattr(self, "sent", None))
     workers = parts._Workers(None, key, saved)
     assert workers.end(part, workers.begin(part)).n_documents == len(NEW) and begun == [None, ["tcp://a:1"]]
+
+
+def test_a_part_does_not_wait_for_workers_that_are_all_gone(model, monkeypatch):
+    """Those that were chosen, after one of another version came; and a part that kills its workers is a sentence."""
+    distributed = pytest.importorskip("distributed")
+    part, (key, saved) = next(in_parts(Corpus.from_texts(NEW), "here")), parts._saved(model)
+    monkeypatch.setattr(parts, "_ASKED_EVERY_S", 0.1)
+    with local_cluster(1) as cluster, distributed.Client(cluster, set_as_default=False) as client:
+        workers = parts._Workers(client, key, saved)
+        assert workers.threads() == 1
+        workers.usable = ["tcp://127.0.0.1:9"]
+        assert workers.end(part, workers.begin(part)).n_documents == len(NEW)
+        assert workers.usable == list(client.scheduler_info()["workers"])
+
+        class Killed:
+            status = "error"
+
+            def result(self):
+                raise distributed.KilledWorker("part", None, 3)
+
+        with pytest.raises(InputError, match="the part from document 1 on was lost with 5 workers"):
+            workers.end(part, Killed())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -233,4 +234,25 @@ def test_a_lock_on_a_file_that_is_gone_is_no_lock(tmp_path, monkeypatch):
 
     monkeypatch.setattr(output, "_try_lock", too_late)
     with pytest.raises(InputError, match="another run"), locked_folder(tmp_path):
+        pass
+
+
+def test_a_file_system_without_locks_can_be_written_to(tmp_path, monkeypatch):
+    """Nobody can be asked there whether a run is at work: what looks left behind stays."""
+    fcntl = pytest.importorskip("fcntl")
+
+    def unknown(file, operation):
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    with locked_folder(tmp_path / "out"):
+        write(tmp_path / "out", a="new")
+        output.remove_abandoned([tmp_path / "out"])
+    assert (tmp_path / "out" / "a").read_text() == "new"
+
+    def held(file, operation):
+        raise OSError(errno.EWOULDBLOCK, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(fcntl, "flock", held)
+    with pytest.raises(InputError, match="another run"), locked_folder(tmp_path / "out"):
         pass

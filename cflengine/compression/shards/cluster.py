@@ -8,6 +8,7 @@ kept on disk here, by the calls that came after it.
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 _ASKED_EVERY_S = 0.25
-_COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again at most
+_COPY_AFTER_S = 60.0  # of a shard's work since its last copy: what has to be done again
+_WORK_A_COPY = 20.0  # or so many times the seconds that a copy takes, where that is more
 
 
 class _LostError(Exception):
@@ -34,12 +36,14 @@ class _LostError(Exception):
 
 @dataclass
 class _Place:
-    """A shard: the worker that has it, its last copy, the calls since then, and the seconds that they took."""
+    """A shard: the worker that has it, its last copy, the calls since then, the seconds of work since one was tried,
+    and after how many the next is due."""
 
     worker: str
     copy: Resting
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
     seconds: float = 0.0
+    copy_after: float = field(default_factory=lambda: _COPY_AFTER_S)
 
 
 class OnCluster:
@@ -56,7 +60,7 @@ class OnCluster:
         workers = engine_cluster.usable_workers(client)
         try:
             for k, shard in enumerate(shards):
-                copy = Resting(folder / f"copy-{k}")
+                copy = Resting(folder / f"copy-{k}.a")
                 copy.put(shard)
                 self._places.append(_Place(workers[k % len(workers)], copy))
                 with suppress(_LostError):  # the first call will find out
@@ -142,7 +146,21 @@ class OnCluster:
         place = self._places[k]
         place.calls.append((method, arguments))
         place.seconds += answer.seconds
-        if place.seconds > _COPY_AFTER_S:
-            with suppress(Exception):  # the worker is lost: the last copy will do
-                place.copy.put(self._task(place.worker, on_worker.state, self.run, k).result())
-                place.calls, place.seconds = [], 0.0
+        if place.seconds > place.copy_after:
+            place.seconds = 0.0
+            with suppress(Exception):  # the worker is lost, or the disk here is full: the last copy will do
+                self._copy(k)
+
+    def _copy(self, k: int) -> None:
+        """Take a copy in place of the last one, which stays until the new one is whole."""
+        place, began = self._places[k], time.monotonic()
+        shard = self._result(k, self._task(place.worker, on_worker.state, self.run, k))
+        new = Resting(place.copy.path.with_suffix(".b" if place.copy.path.suffix == ".a" else ".a"))
+        try:
+            new.put(shard)
+        except BaseException:
+            new.path.unlink(missing_ok=True)
+            raise
+        old, place.copy, place.calls = place.copy, new, []
+        old.path.unlink(missing_ok=True)
+        place.copy_after = max(_COPY_AFTER_S, _WORK_A_COPY * (time.monotonic() - began))

@@ -68,7 +68,7 @@ class Resting:
     def put(self, thing: Any) -> None:
         """Write what is not in the file yet. Raises InputError where the disk is full."""
         buffers: list[pickle.PickleBuffer] = []
-        self._object = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
+        pickled = pickle.dumps(thing, protocol=5, buffer_callback=buffers.append)
         views = [_bytes_of(buffer) for buffer in buffers]
         begin, size = self._mapped()
         places = [view.__array_interface__["data"][0] - begin if len(view) else -1 for view in views]
@@ -80,6 +80,7 @@ class Resting:
                     places[i] = free.take(len(view))
                     file.seek(places[i])
                     file.write(view.data)
+        self._object = pickled
         self._places = [(place, len(view)) for place, view in zip(places, views, strict=True)]
         self._map = None  # it goes when the last array of it does
 

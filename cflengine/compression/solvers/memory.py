@@ -22,7 +22,7 @@ from cflengine.engine import mapped
 from cflengine.engine.cluster import LOCAL
 from cflengine.engine.memory import fits, require_bytes
 from cflengine.engine.settings import Limits
-from cflengine.text.kgrams import index_bytes
+from cflengine.text.kgrams import MOST_POINTERS, check_pointers, index_bytes
 
 # solver -> (bytes a pointer, a token, a K-gram) beside the index
 _STATE = {
@@ -97,7 +97,7 @@ def enough_shards(n_tokens: int, max_gram: int, longest: int) -> tuple[int, int]
     tuple of int and int, or None
         Shards, and the bytes that these take; None where no number is enough.
     """
-    for n in _SHARDS_TRIED:
+    for n in _SHARDS_TRIED if n_tokens * max_gram <= MOST_POINTERS else ():
         needed = sharded_bytes(n_tokens, max_gram, n, grams_per_token=_rate(max_gram), longest=longest)
         if fits(needed):
             return n, needed
@@ -135,7 +135,8 @@ def _rate(max_gram: int) -> float:
 
 def require_memory(n_tokens: int, max_gram: int, longest: int, solver: str, settings: Limits) -> None:
     """Raises MemoryLimitError, before any work, for a corpus that does not fit, with what would; longest: tokens of
-    the longest document."""
+    the longest document. InputError for more pointers than can be numbered, in shards or not."""
+    check_pointers(n_tokens, max_gram)
     sharded = settings if isinstance(settings, ShardedSettings) else None
 
     def needed(share: float = 1.0, k: int = max_gram) -> int:

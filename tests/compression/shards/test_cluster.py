@@ -21,6 +21,7 @@ from cflengine import GuidedSettings, ShardedSettings
 from cflengine.compression.shards import cluster as clusters
 from cflengine.compression.shards import on_worker, solver
 from cflengine.compression.shards.cluster import OnCluster
+from cflengine.compression.shards.resting import Resting
 from cflengine.compression.shards.solver import solve_sharded
 from cflengine.compression.solvers import memory
 from cflengine.engine import MemoryLimitError, Watch
@@ -102,6 +103,45 @@ def test_workers_that_are_killed_change_nothing(cluster, expected, monkeypatch, 
     result = solve(cluster, listeners=[kill])
     assert len(killed) == n_killed
     check_same(result, expected)
+
+
+def test_a_worker_lost_while_its_shard_is_copied(cluster, expected, monkeypatch):
+    monkeypatch.setattr(clusters, "_COPY_AFTER_S", 0.0)
+    task, killed = OnCluster._task, []
+
+    def kill_first(self, worker, function, *arguments):
+        if function is on_worker.state and not killed:
+            killed.extend(one.pid for one in cluster.workers.values())
+            for process in killed:
+                os.kill(process, signal.SIGKILL)
+        return task(self, worker, function, *arguments)
+
+    monkeypatch.setattr(OnCluster, "_task", kill_first)
+    check_same(solve(cluster), expected)
+    assert len(killed) == 2
+
+
+def test_a_copy_that_finds_a_full_disk_leaves_the_last_one_whole(cluster, expected, monkeypatch):
+    monkeypatch.setattr(clusters, "_COPY_AFTER_S", 0.0)
+    put, tried = Resting.put, []
+
+    def full(self, thing):
+        if self.path.suffix == ".b":
+            self.path.write_bytes(b"half of it")
+            tried.append(self.path)
+            raise InputError("the disk is full.")
+        put(self, thing)
+
+    monkeypatch.setattr(Resting, "put", full)
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as client:
+        forgotten = []
+
+        def forget(stats) -> None:
+            if stats.stage == "annealing" and not forgotten and tried:
+                forgotten.extend(client.run(lambda: on_worker._held.clear()))
+
+        check_same(solve(cluster, listeners=[forget]), expected)
+    assert forgotten and not any(path.exists() for path in tried)
 
 
 def test_a_worker_that_has_forgotten_its_shards_is_given_them_again(cluster, expected):
@@ -314,3 +354,12 @@ def test_a_terminals_interrupt_ends_no_worker_of_this_machine():
     time.sleep(0.5)
     said, wrong = process.communicate("\n", timeout=60)
     assert said == "7\n" and process.returncode == 0, wrong
+
+
+def test_more_pointers_than_can_be_numbered_are_refused_before_work(monkeypatch):
+    """However many shards there are, and much memory."""
+    monkeypatch.setattr(memory, "fits", lambda needed: True)
+    assert memory.enough_shards(700_000_000, 3, 1000) is not None
+    assert memory.enough_shards(800_000_000, 3, 1000) is None
+    with pytest.raises(InputError, match=r"more than 2\^31 pointers: take a smaller K or fewer documents"):
+        memory.require_memory(800_000_000, 3, 1000, "sharded", ShardedSettings(shards=64))
