@@ -9,6 +9,7 @@ from benchmarks.evidence.page import DOES_NOT, HOLDS, Claim, Evidence, Part, sec
 
 _RATIO = 1.0010  # of four shards' proved ratio over the unsharded one's
 _EXPONENT = 1.15
+_MANY, _BYTES, _RATE = 10_000_000, 90, 20
 _LARGE, _MINUTES = 100_000_000, 40
 _GROWS = {"read_s": "read", "tokens_s": "cut texts into tokens", "index_s": "index", "solve_s": "prove the gap"}
 
@@ -74,6 +75,7 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
               HOLDS if found["exponents"][key] <= _EXPONENT else DOES_NOT)
         for key, what in _GROWS.items() if key in found["exponents"]
     ]  # fmt: skip
+    claims += [claim for row in every if row["tokens"] >= _MANY for claim in _asked(row)]
     claims += [_large(row, options) for row in every if row["tokens"] >= _LARGE]
     note = (
         "Generated texts (Zipf words, planted phrases), and real ones together, from files to written features, K = 3, "
@@ -86,6 +88,24 @@ def _sizes(found: dict[str, Any], options: dict[str, Any]) -> Part:
     limit = f", in {options['cap']:g} GiB" if options.get("cap") else ""
     what = "by size" if len(every) > 1 else f"{every[0]['tokens']:,} tokens"
     return Part(f"Compression: {what}{limit}", note, head, rows, claims)
+
+
+def _asked(row: dict[str, Any]) -> list[Claim]:
+    """Memory and speed, of a corpus with tokens enough for both to be more than what every process takes."""
+    of = f"({', '.join(row.get('corpora', ['generated']))}, {row['tokens']:,} tokens)"
+    claims, steps = [], ("read_s", "tokens_s", "index_s")
+    if "characters" in row and all(key in row for key in steps):
+        rate = row["characters"] / 1e6 / sum(row[key] for key in steps)
+        claims.append(
+            Claim(f"Read, cut and indexed at {_RATE} million characters a second together {of}", f"{rate:.1f}",
+                  HOLDS if rate >= _RATE else DOES_NOT)
+        )  # fmt: skip
+    if row["bytes_a_token"] is not None:
+        claims.append(
+            Claim(f"At most {_BYTES} bytes a token {of}", f"{row['bytes_a_token']:.0f}",
+                  HOLDS if row["bytes_a_token"] <= _BYTES else DOES_NOT)
+        )  # fmt: skip
+    return claims
 
 
 def _large(row: dict[str, Any], options: dict[str, Any]) -> Claim:
