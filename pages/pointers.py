@@ -42,7 +42,7 @@ if phrase != state.get("phrase_read"):  # chosen on another page
 if state.get("gram") != state.get("gram_shown"):  # chosen on another page, or in a table
     state.gram_shown = state.get("gram")
     if state.gram_shown is not None:
-        go_to_use(model, state.gram_shown)
+        go_to_use(model, model.table_, state.gram_shown)
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:

@@ -49,18 +49,22 @@ class LiveText {
     Object.assign(this.text, { unit: header.unit, counted: header.counted });
     this.root.classList.toggle("alone", header.alone);
     this.text.scroller.style.maxHeight = `${header.height}px`;
+    const chosenElsewhere = header.selected !== (this.selected ?? null);
     this.selected = header.selected;
     this.found = header.found;
     const asked = header.lam !== this.asked;
     this.asked = header.lam;
     if (!fresh && !asked) {
       this.text.light(this.found);
-      return this.mark();
+      this.mark();
+    } else {
+      this.bar.hidden = this.points.length < 2;
+      this.slider.max = this.points.length - 1;
+      const wanted = asked || before === undefined ? header.lam : before;
+      this.show(this.nearest(wanted), fresh);
     }
-    this.bar.hidden = this.points.length < 2;
-    this.slider.max = this.points.length - 1;
-    const wanted = asked || before === undefined ? header.lam : before;
-    this.show(this.nearest(wanted), fresh);
+    // in a table, or on another page: its first use comes into sight
+    if (chosenElsewhere && this.selected !== null && this.point.grams[this.selected]) this.text.select(this.selected);
   }
 
   nearest(lam) {

@@ -48,6 +48,8 @@ _PRICE_COLUMNS = {
     "begins": st.column_config.TextColumn("begins", width=300),
 }
 
+_FOLLOWING = {1: "1", 3: "3", 10: "10", 100: "100", 0: "all that fit"}  # documents on show
+
 
 def choose_mode() -> str:
     """Whether the text shows its pointers or its prices; kept while other pages are visited."""
@@ -65,7 +67,6 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     last = len(corpus) - 1
     wanted = min(state.get("document", 0), last)
     state.widget_document = wanted
-    names = {1: "1", 3: "3", 10: "10", 100: "100", 0: "all that fit"}
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):  # wraps on a narrow screen
         st.number_input(
             "Document", 0, last, key="widget_document", width=110,
@@ -76,14 +77,20 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
             "›", key="find_next", on_click=_jump, args=(corpus, 1), help="The next document that holds these words"
         )
         following = st.selectbox(
-            "How many", list(names), index=_usual(table, wanted), format_func=names.get, key="following", width=125,
+            "How many", list(_FOLLOWING), index=_usual(table, wanted), format_func=_FOLLOWING.get, key="following",
+            width=125,
             help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
         )  # fmt: skip
     if state.get("find"):
         _say_found(corpus, wanted)
-    ends = table.doc_ptr[wanted + 1 :]
-    count = max(1, int(np.searchsorted(ends, table.doc_ptr[wanted] + WORDS_AT_ONCE, side="right")))
-    return list(range(wanted, wanted + (min(count, following) if following else count)))
+    return list(range(wanted, wanted + _count(table, wanted, following)))
+
+
+def _count(table: TokenTable, first: int, following: int) -> int:
+    """How many documents are on show from one on; following: as many as are wanted, 0 for all that fit."""
+    ends = table.doc_ptr[first + 1 :]
+    count = max(1, int(np.searchsorted(ends, table.doc_ptr[first] + WORDS_AT_ONCE, side="right")))
+    return min(count, following) if following else count
 
 
 def _usual(table: TokenTable, first: int) -> int:
@@ -94,14 +101,14 @@ def _usual(table: TokenTable, first: int) -> int:
     return next((k for k, n in ((2, 10), (1, 3)) if int(ends[:n][-1]) <= MOST_MOVED / n_lams), 0)
 
 
-def go_to_use(model: CompressiveFeatures, gram: int) -> None:
+def go_to_use(model: CompressiveFeatures, table: TokenTable, gram: int) -> None:
     """Show documents in which a row of the dictionary is used, where none of those on show uses it."""
     state, encoding = st.session_state, model.encoding_
     using = encoding.document[encoding.gram == gram]
-    first = state.get("document", 0)
+    first = min(state.get("document", 0), len(table.doc_ptr) - 2)
     after = int(np.searchsorted(using, first))
-    following = state.get("following", 10) or len(using)
-    if len(using) and (after == len(using) or using[after] >= first + following):
+    following = state.get("following", list(_FOLLOWING)[_usual(table, first)])
+    if len(using) and (after == len(using) or using[after] >= first + _count(table, first, following)):
         state.document = int(using[after if after < len(using) else 0])
 
 
