@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from visiting import captions, job_of, numbers, show, sound
 
 from cflengine.compression.analysis.ledger import explain, ledger
-from pages.parts.read import gram_card
+from pages.parts.read import explorer, gram_card
 
 
 @pytest.fixture
@@ -86,3 +88,19 @@ def test_lost_occurrences_name_their_winners(tiny):
             assert row["K-gram"].lower() in corpus.texts[row["document"]].lower().replace("\n", " ")
             assert row["lost to"].startswith("“")
     assert seen, "a corpus in which some K-gram loses somewhere"
+
+
+@pytest.mark.parametrize(("own", "expected"), [({}, 4), ({"following": 10}, 0), ({"following": 0}, 0)])
+def test_a_document_that_uses_a_phrase_comes_on_show_where_none_there_does(own, expected, monkeypatch):
+    """As many are there as the page begins with, or was told."""
+
+    class State(dict):
+        __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
+
+    state = State(document=0, **own)
+    monkeypatch.setattr(explorer, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(explorer, "_usual", lambda table, first: 0)  # long documents: one at a time
+    table = SimpleNamespace(doc_ptr=np.arange(7))
+    encoding = SimpleNamespace(document=np.array([0, 4, 4]), gram=np.array([1, 0, 0]))
+    explorer.go_to_use(SimpleNamespace(encoding_=encoding), table, 0)
+    assert state.document == expected
