@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
@@ -10,7 +11,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.parts.components.backend_address import BackendAddress
 from pages.parts.components.static_routes import plotly_js_route
-from pages.parts.shared.guard import keep_downloads
+from pages.parts.shared.guard import PageEndedError, keep_downloads
 from pages.parts.shared.jobs import trace_route
 
 #: section -> pages: file, title, and the letter that opens it after g (shared/keys.py)
@@ -113,7 +114,8 @@ def main() -> None:
     draw_sidebar()
     page_tools(key_data({key: name for key, (name, _) in keys.items()}))  # before the page, which may stop the run
     draw_selection = draw_bar({key: title for key, (_, title) in keys.items()})
-    page.run()
+    with suppress(PageEndedError):
+        page.run()
     draw_selection()
     draw_next(page.url_path)
     warm_engine()  # once the first page stands: compiling slows everything down

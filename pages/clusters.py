@@ -17,6 +17,7 @@ from pages.parts.groups.view import (
 )
 from pages.parts.shared.controls import draw_waiting, invite
 from pages.parts.shared.glossary import link_to
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -30,7 +31,7 @@ st.markdown(
 labelled = draw_weights_controls()
 job = current_job(WEIGHTS)
 if not labelled:
-    st.stop()
+    end_page()
 if job is None:
     invite("Learn", "train on {}")
 elif job.state == FAILED:

@@ -16,6 +16,7 @@ from pages.parts.export.snippets import command_line, python_lines, r_lines, skl
 from pages.parts.phrases.table import phrase_frame, spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import change_settings, current_corpus, settings, shown_path
 from pages.parts.shared.words import number, percent
@@ -66,7 +67,7 @@ if chosen.counting == "soft":  # its kernels use all cores: the solver's thread 
     key = (found.id, chosen.temperature, chosen.weighting)
     features = asked("features", key, lambda: model.features(weighting=chosen.weighting))
     if features is None:
-        st.stop()
+        end_page()
 else:
     features = model.features(weighting=chosen.weighting)
 metric_row(

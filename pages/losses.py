@@ -16,6 +16,7 @@ from pages.parts.losses.view import (
     draw_race,
 )
 from pages.parts.shared.controls import draw_waiting, invite
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import LOSS, current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -29,7 +30,7 @@ st.markdown(
 possible = draw_loss_controls()
 job = current_job(LOSS)
 if not possible:
-    st.stop()
+    end_page()
 if job is None:
     invite("Fit", "predict a column of {}")
 elif job.state == FAILED:

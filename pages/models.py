@@ -13,6 +13,7 @@ from pages.parts.names.corpus_view import draw_corpus_names
 from pages.parts.names.tagging import SavedTagger
 from pages.parts.names.view import draw_saved_tagger
 from pages.parts.shared.glossary import link_to
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.models import draw_applied, draw_model, read_uploaded
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.words import plain, said
@@ -44,7 +45,7 @@ if uploaded is not None:
 if state.get("model_file") is None:
     st.info("No model yet. The quickest way to one: fit a loss on the page Losses, and take it from its tab Files.")
     link_to("losses", "To the losses")
-    st.stop()
+    end_page()
 name, data = state.model_file
 if uploaded is None:  # it was brought along before another page was looked at
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
@@ -57,7 +58,7 @@ if state.get("model_read", ("",))[0] != digest:
         state.model_read = (digest, SavedTagger(model) if isinstance(model, ChainCRF) else model, header)
     except ValueError as error:
         st.error(said(error))
-        st.stop()
+        end_page()
 _, model, header = state.model_read
 draw_model(header)
 if isinstance(model, SavedTagger):

@@ -7,6 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.shared.controls import draw_stage, invite
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import TELLING, current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -24,7 +25,7 @@ st.markdown(
 labelled = draw_comparison_controls()
 job = current_job(TELLING)
 if not labelled:
-    st.stop()
+    end_page()
 if job is None:
     invite("Learn", "learn from the labels of {}")
 elif job.state == FAILED:

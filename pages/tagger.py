@@ -9,6 +9,7 @@ import streamlit as st
 from pages.parts.names.corpus_view import draw_corpus_names
 from pages.parts.names.run import TaggerChoice
 from pages.parts.names.view import draw_tagger, draw_tagger_controls, draw_training
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import TAGGER, current_job
 from pages.parts.shared.words import many, plain
@@ -21,7 +22,7 @@ st.markdown(
 )
 file = draw_tagger_controls()
 if file is None:
-    st.stop()
+    end_page()
 job = current_job(TAGGER)
 if job is None:
     judged = TaggerChoice("").n_judged(len(file.rows))

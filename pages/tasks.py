@@ -7,6 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.shared.controls import invite
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
 from pages.parts.shared.state import TASKS, current_corpus, current_job
 from pages.parts.shared.words import plain
@@ -23,7 +24,7 @@ st.markdown(
 possible = draw_task_controls()
 job = current_job(TASKS)
 if not possible:
-    st.stop()
+    end_page()
 if job is None:
     invite("Compare", "learn the column from {} in every way")
 elif job.state == FAILED:

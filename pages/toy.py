@@ -10,6 +10,7 @@ from pages.parts.components.text_view import text_view
 from pages.parts.lab.toy import FIGURE_1, LONGEST, MAX_CHARACTERS, figure_table, solve_toy, toy_view
 from pages.parts.shared.asking import wait_for_solver
 from pages.parts.shared.controls import LESS_IS_OPEN
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import gap_text, many, number, plain
 
@@ -33,7 +34,7 @@ text = kept["text"] = st.text_input("A short text", kept["text"], max_chars=MAX_
 lam = kept["lam"] = st.slider("λ", 0.0, 10.0, kept["lam"], 0.25, key="toy_lam")
 if not text.strip():
     st.info("Type a few letters.")
-    st.stop()
+    end_page()
 try:
     solution = solve_toy(text, lam)
 except TimeoutError:

@@ -13,6 +13,7 @@ from pages.parts.components.text_view import text_view
 from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
 from pages.parts.read.explorer import choose_documents
 from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.views import stage_view
@@ -37,7 +38,7 @@ st.markdown(
 brought = ask_vocabulary()
 if brought is None:
     st.info("Write or upload some phrases, then press **Measure it**.")
-    st.stop()
+    end_page()
 check = check_or_stop(solved, brought)
 
 result = model.result_

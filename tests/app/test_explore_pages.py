@@ -332,6 +332,14 @@ def test_every_page_ends_in_one_next_step(corpus):
         assert len(links) == 1, page
 
 
+def test_pages_that_have_nothing_to_show_yet_end_in_one_too(open_app):
+    app = use(open_app())
+    for page in ("clusters", "sentences", "tasks", "losses", "vocabulary", "models"):
+        app = show(app, page)
+        links = [link.label for link in app.get("page_link") if link.label.startswith("Next: ")]
+        assert len(links) == 1, page
+
+
 def test_what_a_group_uses_more_is_counted_whole():
     more = pd.DataFrame({"p": [0.01, 0.01, 0.2, 0.04]})
     assert counted(more, more) == "uses 3 phrases clearly more often than the others do (p < 0.05, corrected)."

@@ -31,6 +31,7 @@ from cflengine.compression import count_uses, encode_with_vocabulary, match_voca
 from cflengine.engine import defuse_cell, relative_gap, restore_cell
 from cflengine.text import DelimitedTable, Tokenizer, detect, initial_decoding, long_fields, printable
 from pages.parts.shared import corpora
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import WORD_LIST, current_job, keep_result
@@ -290,7 +291,7 @@ def check_or_stop(solved: Solution, brought: Brought) -> Check:
         check = _check(solved.model, key, brought)
     except ValueError as error:
         st.error(plain(str(error)))
-        st.stop()
+        end_page()
     state.update(vocabulary_key=key, vocabulary_check=check, vocabulary_job=None)
     return check
 
@@ -323,7 +324,7 @@ def _in_background(model: CompressiveFeatures, key: tuple[Any, ...], brought: Br
         BOARD.submit(job)
     if job.active:
         st.fragment(_wait, run_every=1.0)(job)
-        st.stop()
+        end_page()
     if job.state == FAILED:
         raise ValueError(job.error)
     return job.result

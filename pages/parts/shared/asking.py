@@ -13,6 +13,7 @@ from typing import Any
 import streamlit as st
 
 from cflengine import warm_up
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
@@ -55,7 +56,7 @@ def engine_is_warm() -> bool:
 def wait_for_solver() -> None:
     """Ends the page where the solver's thread is busy with something long; the page comes back by itself."""
     st.fragment(_until_idle, run_every=1.0)()
-    st.stop()
+    end_page()
 
 
 def _until_idle() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.parts.shared.controls import queue_notes, rerun_at_end
+from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD, FAILED
 from pages.parts.shared.solution import Solution, current_solution
 from pages.parts.shared.state import PATH, current_job, explore
@@ -16,7 +17,7 @@ def result_or_stop() -> Solution:
     found = current_solution()
     if found is None:
         _nothing_yet()
-        st.stop()
+        end_page()
     if found.improving:
         st.caption("Still improving: what is shown is certified, and gets better while the solver works.")
     path = current_job(PATH)

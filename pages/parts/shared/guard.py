@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import add_script_run_ctx, get_script_run_ctx
@@ -37,6 +37,15 @@ def through_router() -> None:
     if getattr(PagesManager, "uses_pages_directory", False):
         PagesManager.uses_pages_directory = False
         st.rerun()
+
+
+class PageEndedError(Exception):
+    """A page has nothing more to show: see :func:`end_page`."""
+
+
+def end_page() -> NoReturn:
+    """End the page here, and not what ``app.py`` draws below every page, as ``st.stop`` does. Not within a fragment."""
+    raise PageEndedError
 
 
 def keep_downloads() -> None:
