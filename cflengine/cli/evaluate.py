@@ -30,8 +30,9 @@ numbers that is called author, user_id and the like one of authors or classes; t
 the way to count and the regularisation are chosen on documents beside the test. K-grams are found once, without looking
 at any label.
 
-Which documents are judged: those of the column "split" that say test, if there is one; else a random quarter; else, of
-fewer than 1,000 documents, all of them in five folds. --group and --time change that.
+Which documents are judged: those that a column of the corpus (split: train, dev, test) sets apart for testing, if there
+is one; else a random quarter; else, of fewer than 1,000 documents, all of them in five folds. --group and --time change
+that.
 
 Written to DIR:
   methods.csv         a row a target and method: accuracy and macro-F1, or mse and R², with 95 % intervals (empty where

@@ -238,7 +238,7 @@ def test_a_lock_on_a_file_that_is_gone_is_no_lock(tmp_path, monkeypatch):
 
 
 def test_a_file_system_without_locks_can_be_written_to(tmp_path, monkeypatch):
-    """Nobody can be asked there whether a run is at work: what looks left behind stays."""
+    """There it cannot be known whether a run is at work: what looks left behind stays."""
     fcntl = pytest.importorskip("fcntl")
 
     def unknown(file, operation):

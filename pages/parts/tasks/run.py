@@ -26,7 +26,7 @@ HOW = {
     "group": "keep documents of a group together",
     "time": "judge by the latest",
 }
-OWN_SPLIT = "those that the column split says are for testing"  # usual, where there is such a column
+OWN_SPLIT = "those that the corpus sets apart for testing"  # usual, where there are such
 SLOW_TOKENS = 1_000_000  # beyond, fewer λ and no other tools unless asked for
 
 
