@@ -15,7 +15,7 @@ from pages.parts.groups.view import (
     draw_parsimony,
     draw_trajectories,
 )
-from pages.parts.shared.controls import draw_waiting, invite
+from pages.parts.shared.controls import draw_stage, invite
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import FAILED
@@ -37,9 +37,9 @@ if job is None:
 elif job.state == FAILED:
     st.error(plain(job.error))
 elif job.active:
-    draw_waiting(job, "Counting words …")
-else:
-    run = job.result
+    draw_stage(job, shown=job.so_far.ready)
+if job is not None and job.so_far.ready:
+    run = job.so_far
     draw_numbers(run)
     paths, film, explained, ties = st.tabs(
         ["Groups", "Merging and splitting", "When groups show", "How many weights"], key="weights_tabs"
@@ -47,7 +47,7 @@ else:
     with paths:
         draw_trajectories(run, current_corpus())
     with film:
-        draw_film(run)
+        draw_film(run, job.active)
     with explained:
         draw_explained(run)
     with ties:

@@ -11,8 +11,8 @@ from pages.parts.compare.controls import draw_compare_controls
 from pages.parts.compare.view import choose_group, chosen_phrase, draw_cross, draw_keys, draw_plot, draw_rates
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import draw_stage, invite
-from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.jobs import FAILED
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import COMPARE, current_corpus, current_job
 from pages.parts.shared.words import plain
 

@@ -15,9 +15,9 @@ from pages.parts.export.report import report_html
 from pages.parts.export.snippets import command_line, python_lines, r_lines, sklearn_lines
 from pages.parts.phrases.table import phrase_frame, spelt_dictionary
 from pages.parts.shared.asking import asked
-from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import change_settings, current_corpus, settings, shown_path
 from pages.parts.shared.words import number, percent
 

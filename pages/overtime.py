@@ -7,7 +7,7 @@ through_router()
 import streamlit as st
 
 from pages.parts.overtime.view import choose_periods, draw_bursts, draw_cost, draw_phrase
-from pages.parts.shared.gate import result_or_stop
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import current_corpus
 
 st.title("Over time")

@@ -8,8 +8,8 @@ import streamlit as st
 
 from pages.parts.phrases.concordance import draw_search
 from pages.parts.phrases.table import draw_phrases, phrase_frame
-from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.selection import select_phrase
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import current_corpus
 
 st.title("Phrases")

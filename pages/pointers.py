@@ -22,8 +22,8 @@ from pages.parts.read.explorer import (
 from pages.parts.read.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.read.live import draw_live
 from pages.parts.read.prices import price_book
-from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.selection import phrase_row, select_phrase, selected_phrase
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import current_corpus
 
 st.title("Read")

@@ -12,9 +12,9 @@ from cflengine.engine import frame_csv, relative_gap
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
 from pages.parts.read.explorer import choose_documents
-from pages.parts.shared.gate import result_or_stop
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row, table_height
+from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import at_least, many, number, plain

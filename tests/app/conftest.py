@@ -113,7 +113,7 @@ def remembered(solved_paths, monkeypatch) -> None:
 @pytest.fixture
 def open_app(warm, visited, board, close_tab, exploring, monkeypatch) -> Iterator[Callable[..., AppTest]]:
     """A function: a page and a query to a session of the app that shows that page."""
-    monkeypatch.setattr("pages.parts.shared.state.EXPLORE", exploring)
+    monkeypatch.setattr("pages.parts.shared.choosing.EXPLORE", exploring)
 
     def start(page: str = "corpus", **query: str) -> AppTest:
         app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)

@@ -6,13 +6,13 @@ import gzip
 import threading
 
 import pytest
-from visiting import TINY, in_address, markdown, press, read, show, sidebar, sound, until, upload
+from visiting import TINY, in_address, markdown, pathed, press, read, show, sidebar, solved, sound, until, upload
 
 from cflengine.engine import Stopped, Watch
 from cflengine.text import Tokenizer, read_corpus, reading_watched
 from pages.parts.corpus import reading, sources
 from pages.parts.export.snippets import sklearn_lines
-from pages.parts.shared import corpora
+from pages.parts.shared import corpora, jobs, state
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.jobs import BOARD
 
@@ -63,6 +63,42 @@ def test_the_same_texts_under_another_name_have_that_name(open_app):
     app = upload(open_app(), "first.csv", TINY.encode())
     assert "first.csv" in sidebar(app)
     assert "second.csv" in sidebar(upload(app, "second.csv", TINY.encode()))
+
+
+def test_what_was_done_on_another_corpus_is_found_again(open_app, board, monkeypatch):
+    app = pathed(solved(upload(open_app(), "mine.csv", TINY.encode()), lam=0.5))
+    mine = {name: app.session_state[name] for name in ("corpus_id", "job_id", "path_id")}
+    show(app, "corpus")
+    assert not [button for button in app.button if button.label.startswith("Back to")]
+    app = upload(app, "other.csv", TINY.replace("cat", "goat").encode())
+    assert app.session_state["job_id"] is None and app.session_state["path_id"] is None
+    for number in range(2 * jobs.KEEP_JOBS):  # the work of others pushes out nothing that there is a way back to
+        board.add(finished(str(number)))
+    press(app, r"Back to mine\.csv")
+    assert {name: app.session_state[name] for name in mine} == mine
+    assert app.session_state["settings"].lam == 0.5 and in_address(app, "path") == mine["path_id"]
+    assert len(shown_points(show(app, "phrases"))) == 3
+    press(show(app, "corpus"), r"Back to other\.csv")
+    assert app.session_state["path_id"] is None
+    monkeypatch.setattr(state, "KEEP_TOKENS", 1)  # too much to be held beside what is shown
+    for number in range(2 * jobs.KEEP_JOBS):
+        board.add(finished(str(number)))
+    show(app, "phrases")
+    for number in range(2 * jobs.KEEP_JOBS):
+        board.add(finished(str(number)))
+    press(show(app, "corpus"), r"Back to mine\.csv")
+    assert app.session_state["corpus_id"] == mine["corpus_id"] and app.session_state["path_id"] is None
+
+
+def finished(name: str) -> jobs.Job:
+    """A job that is done, of another session."""
+    done = jobs.Job(name, ("elsewhere",), print)
+    done.state = jobs.DONE
+    return done
+
+
+def shown_points(app):
+    return BOARD.get(app.session_state["path_id"]).so_far.points
 
 
 def test_html_is_named_and_taken_out_at_a_press(open_app):

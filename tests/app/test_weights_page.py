@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 
 import numpy as np
 import pandas as pd
@@ -196,6 +197,30 @@ def test_the_page_races_and_shows_what_it_found(page):
     assert page.query_params["weights"]
 
 
+def test_the_plain_solution_is_shown_while_the_others_are_on_their_way(page, monkeypatch):
+    go_on, solve = threading.Event(), WeightsRun._solve
+
+    def one_by_one(run, name, settings, lane):
+        if name == "clustered":
+            lane.tell("waits")
+            go_on.wait(60)
+        return solve(run, name, settings, lane)
+
+    monkeypatch.setattr(WeightsRun, "_solve", one_by_one)
+    press(page, "Learn")
+    job = BOARD.get(page.session_state["weights_id"])
+    until(lambda: job.so_far.stage == "waits", 60)
+    assert job.rows[-1]["who"] == "lbfgs"
+    sound(page.run())
+    assert set(numbers(page)) == {"Gap, proved", "F1 on the test set", "F1 of guessing", "Weights"}
+    assert "run next" in captions(page) and "waits …" in captions(page)
+    (ridge,) = [one for one in page.select_slider if one.key == "widget_weights_ridge"]
+    assert "since this run began" in captions(sound(ridge.set_value(10.0).run()))
+    go_on.set()
+    until(lambda: not job.active, 60)
+    assert "Plain / clustered" in numbers(sound(page.run())) and "since this was learnt" in captions(page)
+
+
 def test_a_cluster_shows_its_words_and_where_they_stand(page):
     raced(page)
     sound(page.segmented_control(key="weights_cluster_6").set_value(5).run())
@@ -278,8 +303,6 @@ def test_the_tagger_page_trains_and_tags(open_app):
 
 def test_a_sentence_waits_for_the_engine_and_says_so(open_app, monkeypatch):
     """Tagging enters parallel kernels, so it happens in the solver's thread, behind what runs there."""
-    import threading
-
     app = trained(show(open_app(), "tagger"))
     gate = threading.Event()
     busy = BOARD.submit(Job("busy", ("c",), lambda job: gate.wait(30)))

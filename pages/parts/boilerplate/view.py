@@ -19,6 +19,7 @@ from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.metrics import metric_row, table_height
+from pages.parts.shared.selection import note_changes
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import in_tags, many, number, percent, plain
@@ -41,8 +42,7 @@ def draw_controls() -> None:
             on_change=lambda: state.update(boilerplate_least=state.widget_boilerplate_least),
         )  # fmt: skip
         run_and_stop(job, start, lambda: stop_job(BOILERPLATE), label="Look")
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choice above, or λ, has changed since.")
+    note_changes(job, _key(), "this was looked for", "The choice above, or λ, has changed")
 
 
 def _key() -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import COMPARE, current_corpus, current_job, start_job, stop_job
 
@@ -40,8 +40,8 @@ def draw_compare_controls(found: Solution) -> bool:
         )  # fmt: skip
     if len(choice.groups) < 2:
         st.caption("Choose two groups or more.")
-    elif job is not None and not job.active and job.key != _key(found):
-        st.caption("⚠ The choices above, or λ, have changed since this comparison was made.")
+    else:
+        note_changes(job, _key(found), "this comparison was made", "The choices above, or λ, have changed")
     return True
 
 

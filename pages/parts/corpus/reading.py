@@ -12,13 +12,14 @@ import streamlit as st
 
 from cflengine.engine import Stopped, Watch, go_on
 from cflengine.text import CorpusError, reading_watched
+from pages.parts.shared.choosing import choose_corpus
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings
-from pages.parts.shared.state import READ, active_jobs, choose_corpus, keep_path, look_after
+from pages.parts.shared.state import READ, active_jobs, keep_path, look_after
 from pages.parts.shared.words import plain
 
 PATIENCE_S = 1.0  # what is read within that needs no progress

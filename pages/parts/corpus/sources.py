@@ -16,11 +16,12 @@ from pages.parts.corpus.check import has_much_html
 from pages.parts.corpus.reading import Reading, choose, draw_reading, take_corpus
 from pages.parts.export.project import open_project
 from pages.parts.shared import corpora
+from pages.parts.shared.choosing import choose_corpus
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.state import PATH, active_jobs, choose_corpus, current_corpus, stop_job
+from pages.parts.shared.state import PATH, active_jobs, current_corpus, left_corpora, stop_job
 from pages.parts.shared.views import shortened, without_midnight
-from pages.parts.shared.words import plain
+from pages.parts.shared.words import brief, plain
 
 ENCODINGS = (
     "utf-8", "utf-16", "cp1252", "latin-1", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256",
@@ -39,7 +40,13 @@ def draw_source() -> None:
         _upload()
     with others, st.container(horizontal=True, gap="small"):
         if st.session_state.corpus_id != corpora.SAMPLE:
-            st.button("Sample reviews", on_click=_take_sample, key="use_sample")
+            st.button("Sample reviews", on_click=_take, args=(corpora.SAMPLE,), key="use_sample")
+        for left in left_corpora():
+            if left.corpus_id != corpora.SAMPLE and (loaded := corpora.recall(left.corpus_id)) is not None:
+                st.button(
+                    f"Back to {plain(brief(loaded.corpus.name))}", on_click=_take, args=(left.corpus_id,),
+                    key=f"back_{left.corpus_id}", help="With what was found there, as far as memory held it",
+                )  # fmt: skip
         with st.popover("A path on this computer"):
             _path()
         with st.popover("20 Newsgroups"):
@@ -78,10 +85,10 @@ def _take_pending(corpus_id: str) -> None:
         choose_corpus(loaded)
 
 
-def _take_sample() -> None:
-    loaded = corpora.recall(corpora.SAMPLE)
-    assert loaded is not None
-    take_corpus(loaded)
+def _take(corpus_id: str) -> None:
+    loaded = corpora.recall(corpus_id)
+    if loaded is not None:
+        take_corpus(loaded)
 
 
 def _path() -> None:

@@ -15,7 +15,7 @@ from pages.parts.shared import corpora
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, own_split
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import EMBED, TRAIN, current_corpus, current_job, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -52,8 +52,7 @@ def draw_embed_controls() -> bool:
         _details(choice)
     if len(choice.classes) < 2:
         st.caption("Choose two classes or more.")
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this comparison was made.")
+    note_changes(job, _key(), "this comparison was made")
     return True
 
 

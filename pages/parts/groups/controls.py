@@ -12,7 +12,7 @@ from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, usual_test
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
 _CLUSTERINGS = {
@@ -49,8 +49,7 @@ def draw_weights_controls() -> bool:
         run_and_stop(job, start_weights, lambda: stop_job(WEIGHTS), label="Learn")
     with st.expander("The clustered scheme"):
         _policies(choice)
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this was learnt.")
+    note_changes(job, _key(), "this was learnt")
     return True
 
 

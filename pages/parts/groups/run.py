@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -41,6 +42,7 @@ from cflengine.loglinear import (
 )
 from cflengine.text import USUAL_TOKENS, Score, TokenChoice
 from pages.parts.shared.jobs import Job, trace_row
+from pages.parts.shared.words import gap_words, many
 
 TITLES = {
     "lbfgs": "plain L-BFGS",
@@ -71,13 +73,15 @@ class WeightsChoice:
 
 
 class _Lane:
-    """A solver's listener: its events become rows of the job, by seconds and by passes over the data."""
+    """A solver's listener: its events become rows of the job, by seconds and by passes over the data, and are told."""
 
-    def __init__(self, job: Job, number: int, name: str) -> None:
-        self.job, self.number, self.name = job, number, name
+    def __init__(self, job: Job, number: int, name: str, tell: Callable[[str], None]) -> None:
+        self.job, self.number, self.name, self.tell = job, number, name, tell
 
     def __call__(self, stats: IterationStats) -> bool:
         self.job.rows.append(trace_row(stats) | {"s": self.number, "who": self.name, "i": stats.work})
+        proved = f", proved within {gap_words(stats.gap)} of the best" if math.isfinite(stats.gap) else ""
+        self.tell(f"{TITLES[self.name]}: {many(math.ceil(stats.work), 'pass', 'passes')} over the data{proved}")
         return self.job.poll()
 
 
@@ -86,6 +90,7 @@ class WeightsRun:
 
     def __init__(self, choice: WeightsChoice) -> None:
         self.choice = choice
+        self.stage = "Counting words"
         self.comparison: ModelComparison | None = None
         self.model: BinaryModel | None = None
         self.watch = np.zeros(0, dtype=np.int64)  # features by falling mutual information
@@ -116,9 +121,12 @@ class WeightsRun:
         for number, (name, settings) in enumerate(solvers(choice).items()):
             if self.results and not job.poll():
                 break
-            self.results[name] = self._solve(name, settings, _Lane(job, number, name))
+            self.results[name] = self._solve(name, settings, _Lane(job, number, name, self._tell))
         if "lbfgs" not in self.results:
             raise ValueError("Stopped before the first solver was done.")
+
+    def _tell(self, stage: str) -> None:
+        self.stage = stage
 
     def _solve(self, name: str, settings: Any, lane: _Lane) -> LoglinearResult:
         assert self.model is not None
@@ -148,6 +156,11 @@ class WeightsRun:
                 self.fits.append(fit)
 
     # ---- what pages ask
+
+    @property
+    def ready(self) -> bool:
+        """Whether the plain solution is there, which is nearly all that a page shows."""
+        return "lbfgs" in self.results
 
     @property
     def plain(self) -> LoglinearResult:

@@ -95,12 +95,12 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
         _cluster_words(run, loaded, cluster_of, int(chosen), titles[int(chosen)])
 
 
-def draw_film(run: WeightsRun) -> None:
+def draw_film(run: WeightsRun, active: bool) -> None:
     """The clustered scheme's own run, as it was recorded: words as dots at their weights; where whole clusters move as
     one, the words of each stand at one weight."""
     scheme = run.results.get("clustered")
     if scheme is None or len(scheme.trajectories) < 2:
-        st.caption("The clustered scheme was stopped before it had begun.")
+        st.caption("The clustered scheme is run next …" if active else "It was stopped before the scheme had begun.")
         return
     most = min(MOST_FILMED, len(run.watch))
     own = run.own_clusters()
@@ -180,7 +180,7 @@ def _parsimony(job_id: str) -> None:
     if job is None:
         return
     job.touch()
-    run: WeightsRun = job.result
+    run: WeightsRun = job.so_far
     fits = list(run.fits)
     measure = "F1 on the test set" if run.comparison is not None and len(run.comparison.test) else "F1 in training"
     full = run.f1(run.plain.w)

@@ -21,6 +21,7 @@ from cflengine.compression import SOLVERS, StorageCosts
 from cflengine.text import KGramIndex, TokenTable
 from pages.parts.shared.controls import RACED, gram_slider, lam_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job, trace_row
+from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import RACE, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.shared.words import gap_text, number, plain
 
@@ -194,8 +195,7 @@ def draw_race_controls() -> None:
             format="%g", width=230,
         )  # fmt: skip
         run_and_stop(job, start_race, lambda: stop_job(RACE), label="Start", disabled=not state.solvers)
-    if job is not None and not job.active and job.key != _race_key():
-        st.caption("⚠ The settings have changed since this race was run.")
+    note_changes(job, _race_key(), "this race was run", "The settings have changed")
 
 
 def _race_key() -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import label_columns, usual_test
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
 
@@ -81,8 +81,7 @@ def draw_loss_controls() -> bool:
         loss_editor(loss, choice.shape if drawn else None, key=f"loss_editor_{drawn}", on_points=_take_points)
     with more:
         _details(choice)
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this model was fitted.")
+    note_changes(job, _key(), "this model was fitted")
     return True
 
 

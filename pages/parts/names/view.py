@@ -21,6 +21,7 @@ from pages.parts.shared.controls import queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, Job
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.models import model_download
+from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import TAGGER, current_job, start_job, stop_job
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
 
@@ -79,8 +80,7 @@ def draw_tagger_controls() -> TaggedFile | None:
             help="%x[row,column]: the cell that many tokens further on, in that column (from 0). B: transitions.",
         )  # fmt: skip
     job = current_job(TAGGER)
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this tagger was trained.")
+    note_changes(job, _key(), "this tagger was trained")
     return file
 
 

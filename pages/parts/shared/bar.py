@@ -16,7 +16,7 @@ from pages.parts.shared.keys import draw_keys
 from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
 from pages.parts.shared.solution import Standing, current_standing, path_lams_here
 from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
-from pages.parts.shared.words import gap_words, many, plain
+from pages.parts.shared.words import brief, gap_words, many, plain
 
 
 def draw_bar(pages: Mapping[str, str]) -> Callable[[], None]:
@@ -98,12 +98,12 @@ def _selection(place: DeltaGenerator, again: str = "") -> tuple[str, tuple[str, 
     with place.container(horizontal=True, gap="small", width="content"):
         if group is not None:
             st.button(
-                f"{plain(group[0])}: {plain(group[1][:30])} ✕", key=f"bar_group{again}", type="tertiary",
+                f"{plain(group[0])}: {plain(brief(group[1]))} ✕", key=f"bar_group{again}", type="tertiary",
                 on_click=forget_group, help="The group goes with you from page to page; press to let it go.",
             )  # fmt: skip
         if phrase:
             st.button(
-                f"“{plain(phrase if len(phrase) <= 30 else phrase[:29] + '…')}” ✕", key=f"bar_phrase{again}",
+                f"“{plain(brief(phrase))}” ✕", key=f"bar_phrase{again}",
                 type="tertiary", on_click=forget_selection,
                 help="The phrase goes with you from page to page; press to let it go.",
             )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import TypeVar
 import pandas as pd
 import streamlit as st
 
+from pages.parts.shared.jobs import Job
 from pages.parts.shared.state import current_job
 
 PHRASE, GROUP = "phrase_query", "selected_group"
@@ -28,6 +29,14 @@ def session_choice(name: str, kind: str, fits: Callable[[_Choice], bool], usual:
         choice = job.key[2] if job is not None and fits(job.key[2]) else usual()
         state.update({f"{name}_choice": choice, f"{name}_corpus": state.corpus_id})
     return choice
+
+
+def note_changes(job: Job | None, key: tuple, since: str, what: str = "The choices above have changed") -> None:
+    """Say that what a page is asked for, ``key``, is not what its job was asked for; since: what that job has done.
+    One at work keeps what it began with."""
+    if job is not None and job.key != key:
+        then = "this run began: it goes on with those it began with" if job.active else since
+        st.caption(f"⚠ {what} since {then}.")
 
 
 def select_phrase(phrase: str) -> None:

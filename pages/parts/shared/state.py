@@ -8,7 +8,7 @@ was uploaded, and a job's result, as long as this server runs).
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -24,13 +24,12 @@ from cflengine.engine import Watch
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.guard import whole
-from pages.parts.shared.jobs import BOARD, DONE, Job
+from pages.parts.shared.jobs import BOARD, DONE, KEEP_TOKENS, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, in_digits, settings_from
 
 # what a session may have a job of, each by its name in the address; its id stands under name + "_id" in the session
 SOLVE, RACE, PATH, TELLING, WEIGHTS, TAGGER, LOSS = "job", "race", "path", "telling", "weights", "tagger", "loss"
-EXPLORE = True  # whether a corpus that is chosen is solved at once
 #: tokens at most, and the λ of a path where none was chosen
 USUAL_LAMS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (300_000, (0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)),
@@ -98,7 +97,7 @@ def start_session() -> None:
         if job is not None and not job.active:
             ended_jobs().add(job.id)
     _hold_jobs()
-    _write_query()
+    write_query()
 
 
 def _hold_jobs() -> None:
@@ -106,6 +105,11 @@ def _hold_jobs() -> None:
     state = st.session_state
     shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("earlier_path")]
     shown.append(state.get("opened_path", ("", ""))[1])
+    free = KEEP_TOKENS // 2  # the results of corpora that were left must not fill the memory
+    for left in left_corpora():
+        there = {job_id: job for job_id in left.jobs.values() if (job := BOARD.get(job_id)) is not None}
+        free -= sum(job.size for job in there.values())
+        shown += list(there) if free >= 0 else []
     BOARD.hold(id(_session_jobs()), [job_id for job_id in shown if job_id])
 
 
@@ -115,7 +119,7 @@ def ended_jobs() -> set[str]:
     return st.session_state.setdefault("ended_jobs", set())
 
 
-def _write_query() -> None:
+def write_query() -> None:
     state, settings, default = st.session_state, st.session_state.settings, Settings()
     wanted = {
         "corpus": state.corpus_id if state.corpus_id != corpora.SAMPLE else None,
@@ -163,42 +167,20 @@ def current_corpus() -> LoadedCorpus:
     return loaded
 
 
-@whole
-def choose_corpus(loaded: LoadedCorpus) -> None:
-    """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
-    if loaded.id != st.session_state.corpus_id:
-        for job in active_jobs():
-            job.stop.set()
-        st.session_state.update({f"{kind}_id": None for kind in KINDS})
-        _forget_results()
-    st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None, pending_corpus=None)
-    project, chosen = st.session_state.get("project_settings", (None, None))
-    if project == loaded.id:
-        st.session_state.update(settings=chosen, project_settings=(None, None))
-    opened, job_id = st.session_state.get("opened_path", (None, None))
-    if loaded.id == corpora.SAMPLE:
-        st.session_state[f"{PATH}_id"] = SAMPLE_JOB
-    elif opened == loaded.id and BOARD.get(job_id) is not None:
-        st.session_state[f"{PATH}_id"] = job_id
-        _session_jobs().append(job_id)
-    elif EXPLORE and current_job(PATH) is None:
-        explore()
-    _write_query()
+@dataclass(frozen=True)
+class Left:
+    """A corpus that the session has turned from: the ids of what was done on it, by their names in the session, and the
+    settings of then."""
+
+    corpus_id: str
+    jobs: dict[str, str]
+    settings: Settings
 
 
-#: what pages keep of results; of another corpus it would only hold memory
-_RESULTS = (
-    "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
-    "counted", "phrase_places", "concordance_places", "find_counts", "selected_group", "gram", "names_chosen",
-    "comparison_open", "boilerplate_group", "boilerplate_document",
-    "phrase_query", "phrase_is_pattern", "phrase_regular", "phrase_document",
-)  # fmt: skip
-
-
-def _forget_results() -> None:
-    state = st.session_state
-    for name in [name for name in state if name in _RESULTS or str(name).startswith("asked_")]:
-        del state[name]
+def left_corpora() -> list[Left]:
+    """Corpora that the session has turned from, the last one first, as long as this server has them."""
+    lefts = st.session_state.get("left_corpora", [])
+    return [left for left in lefts if corpora.recall(left.corpus_id) is not None]
 
 
 def current_job(kind: str = SOLVE) -> Job | None:
@@ -247,7 +229,7 @@ def bring_back_path() -> None:
         state.path_wanted = wanted
     state[f"{PATH}_id"] = before.id
     change_settings(max_gram=before.so_far.max_gram)
-    _write_query()
+    write_query()
 
 
 def is_stale() -> bool:
@@ -290,7 +272,7 @@ def start_job(kind: str, job: Job) -> None:
     """Queue a job as the session's of that kind."""
     st.session_state[f"{kind}_id"] = job.id
     watch_job(job)
-    _write_query()
+    write_query()
 
 
 def watch_job(job: Job) -> None:
@@ -367,7 +349,7 @@ def keep_result(kind: str, result: Any) -> None:
     st.session_state[f"{kind}_id"] = job.id
     look_after(job)
     _hold_jobs()
-    _write_query()
+    write_query()
 
 
 def _done(name: str, key: tuple[Any, ...], result: Any, **more: Any) -> Job:

@@ -24,6 +24,11 @@ def plain(text: str) -> str:
     return _MARKUP.sub(r"\\\1", _LATER.sub(_WORD_JOINER, " ".join(str(text).split())))
 
 
+def brief(text: str, most: int = 30) -> str:
+    """As it is, or its beginning and an ellipsis: at most so many characters."""
+    return text if len(text) <= most else text[: most - 1] + "…"
+
+
 def in_tags(text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: int | None = None) -> str:
     """Escaped HTML of a text with a tag around each span: (start, end, note), in order of their starts; a note stands
     at its span's end, lowered, and one that begins before the last has ended is left out. most: characters shown."""

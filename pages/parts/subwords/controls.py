@@ -12,6 +12,7 @@ from pages.parts.lab.vocabulary import Brought
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
+from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import SUBWORDS, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many, plain
 from pages.parts.subwords.run import SIZES, SubwordChoice, SubwordRun
@@ -51,8 +52,7 @@ def draw_controls() -> None:
         run_and_stop(job, start, lambda: stop_job(SUBWORDS), label="Choose", width=250)
     with st.expander("Compare a tokenizer of yours with the best of its size", key="subwords_own"):
         _ask_theirs()
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since these vocabularies were chosen.")
+    note_changes(job, _key(), "these vocabularies were chosen")
 
 
 def _ask_theirs() -> None:

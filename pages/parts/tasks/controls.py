@@ -12,7 +12,7 @@ from cflengine.text import role_of
 from pages.parts.shared.controls import BUTTONS, gram_slider, run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import corpus_part
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import TASKS, current_corpus, current_job, settings, start_job, stop_job
 from pages.parts.shared.words import plain
 from pages.parts.tasks.run import HOW, OWN_SPLIT, SLOW_TOKENS, TasksChoice, TasksRun
@@ -67,8 +67,7 @@ def draw_task_controls() -> bool:
         st.caption(f"Not offered: {plain(', '.join(refused))}; the question mark above says why.")
     with st.expander("How: split, λ, other tools", key="tasks_details"):
         _details(choice)
-    if job is not None and not job.active and job.key != _key():
-        st.caption("⚠ The choices above have changed since this comparison was made.")
+    note_changes(job, _key(), "this comparison was made")
     return True
 
 

@@ -12,7 +12,7 @@ from cflengine.text import DEV_NAMES, UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import corpus_part, current_label_columns, documents_beside, usual_test
-from pages.parts.shared.selection import session_choice
+from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
 from pages.parts.telling.run import ComparisonRun, Wanted
@@ -44,8 +44,7 @@ def draw_comparison_controls() -> bool:
     with st.expander("How the documents are split, and what a group of words is"):
         _split(wanted)
         _groups(wanted)
-    if job is not None and not job.active and job.key != comparison_key():
-        st.caption("⚠ The choices above have changed since these models were learnt.")
+    note_changes(job, comparison_key(), "these models were learnt")
     return True
 
 
