@@ -68,7 +68,7 @@ else:
         )  # fmt: skip
         if view == "Dictionary":
             draw_dictionary(model, with_savings(found, names))
-            draw_force(found)
+            draw_force(found, corpus)
         else:
             draw_document_grams(model, chosen[0], names["gram"])
 if state.get("gram") is not None:

@@ -6,6 +6,7 @@ through_router()
 
 import math
 
+import pandas as pd
 import streamlit as st
 
 from cflengine.engine import frame_csv, relative_gap
@@ -14,7 +15,7 @@ from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, ro
 from pages.parts.read.explorer import choose_documents
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row, table_height
-from pages.parts.shared.solution import result_or_stop
+from pages.parts.shared.solution import phrasebook, result_or_stop
 from pages.parts.shared.state import current_corpus
 from pages.parts.shared.views import stage_view
 from pages.parts.shared.words import at_least, many, number, plain
@@ -82,6 +83,12 @@ metric_row(
     ]
 )
 
+
+def spelt(frame: pd.DataFrame) -> pd.DataFrame:
+    """K-grams as the text spells them."""
+    return frame.assign(gram=phrasebook(model, corpus.texts).spell(frame.index.to_numpy()))
+
+
 for tab, frame, count, text in zip(
     st.tabs(["Yours lacks", "Yours, never used", "Yours, used"], key="vocabulary_tabs"),
     (check.lacking, check.unused, check.used),
@@ -93,13 +100,13 @@ for tab, frame, count, text in zip(
     ),
     strict=True,
 ):
-    shown = frame.head(LISTED)
+    shown = spelt(frame.head(LISTED))
     tab.dataframe(
         shown, hide_index=True, height=table_height(len(shown), 300), column_config=COLUMNS, alt=f"K-grams {text}"
     )
     tab.caption(f"{many(count, 'K-gram')} {text}" + (f" The first {LISTED:,}." if count > len(shown) else ""))
 st.download_button(
-    "Download the used part", lambda: frame_csv(check.used), "vocabulary-used.csv", "text/csv",
+    "Download the used part", lambda: frame_csv(spelt(check.used)), "vocabulary-used.csv", "text/csv",
     on_click="ignore", key="download_vocabulary", help="K-gram, words, pointers, occurrences, cost",
 )  # fmt: skip
 

@@ -14,7 +14,7 @@ from .corpus import MAX_EXAMPLES, Corpus, CorpusError, EmptyCorpusError, whole_c
 from .index_file import IndexFile
 from .kgrams import KGramIndex, index_by_sorting, index_kgrams
 from .markup import html_in, without_html
-from .phrasebook import Phrasebook
+from .phrasebook import Phrasebook, on_one_line
 from .reading.budget import reading_until, reading_watched
 from .reading.columns import holds_comma_decimals
 from .reading.dates import count_dates
@@ -81,6 +81,7 @@ __all__ = [
     "load_newsgroups",
     "long_fields",
     "no_text",
+    "on_one_line",
     "own_part",
     "parse_template",
     "plain_tokens",

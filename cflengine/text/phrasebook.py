@@ -99,10 +99,22 @@ class Phrasebook:
         documents = np.searchsorted(self.table.doc_ptr, places, side="right") - 1
         start, end = self.table.start[places], self.table.end[places + lengths - 1]
         spans = zip(documents.tolist(), start.tolist(), end.tolist(), strict=True)
-        return [_line(self.texts[d][a:b]) for d, a, b in spans]
+        return [on_one_line(self.texts[d][a:b]) for d, a, b in spans]
 
 
-def _line(text: str) -> str:
+def on_one_line(text: str) -> str:
+    """A piece of a text as a table or a label can show it.
+
+    Parameters
+    ----------
+    text : str
+        The piece.
+
+    Returns
+    -------
+    str
+        With single spaces for white space; what is white space alone made visible, lone surrogates replaced.
+    """
     return printable(text) if text.isspace() else " ".join(map(printable, text.split()))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_results import downloads  # noqa: F401
-from visiting import captions, markdown, press, show, sound, until, use
+from visiting import captions, choose_rows, markdown, press, show, sound, until, use
 
 from cflengine.compression import count_matrix, periods_of, permuted_weight
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
@@ -130,7 +130,22 @@ def test_groups_are_compared(corpus, downloads):  # noqa: F811
     assert run.cross is not None and (run.cross.excess[[0, 1], [1, 0]] > 0).all()
     assert "proved to be within" in captions(app)
     shown = pd.concat([frame.value for frame in app.dataframe if "more" in frame.value])
+    texts = " ".join(pd.read_csv(io.BytesIO(debates()))["text"]).lower()
+    for pair in ((0, 1), (1, 0)):
+        names = run.cross.lost(*pair)["phrase"]
+        assert len(names) and all(run.spelling[name].lower() in texts for name in names), "as the text spells them"
     assert {"free markets", "low taxes"} & set(shown["phrase"]) or {"working people"} & set(shown["phrase"])
+
+
+def test_a_row_of_places_opens_its_document(corpus):
+    app, _ = compared(corpus)
+    choose_rows(app, 0, 0)
+    assert "Document" not in markdown(app)
+    choose_rows(app, 1, 1)
+    document = int(app.dataframe[1].value["document"].iloc[1])
+    assert f"**Document {document}**" in markdown(app) and app.session_state["document"] == document
+    app.session_state["document"] = 0  # chosen elsewhere: the old row of this table does not bring its own back
+    assert sound(app.run()).session_state["document"] == 0 and f"**Document {document}**" in markdown(app)
 
 
 def test_a_comparison_is_said_to_be_old_once_the_choice_changes(corpus):

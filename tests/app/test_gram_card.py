@@ -8,8 +8,11 @@ import numpy as np
 import pytest
 from visiting import captions, job_of, numbers, show, sound
 
+from cflengine import Corpus
 from cflengine.compression.analysis.ledger import explain, ledger
+from cflengine.text import Phrasebook
 from pages.parts.read import explorer, gram_card
+from pages.parts.shared import corpora
 
 
 @pytest.fixture
@@ -20,6 +23,10 @@ def chosen(tiny):
     show(tiny, "pointers")  # which forgets K-grams of other results
     tiny.session_state["gram"] = feature
     return sound(tiny.run()), model, feature
+
+
+def corpus_of(app) -> Corpus:
+    return corpora.recall(app.session_state["corpus_id"]).corpus
 
 
 def markdown(app) -> str:
@@ -59,8 +66,9 @@ def test_a_forbidden_gram_has_its_price(chosen):
 def test_a_phrase_is_forced_in_or_refused(chosen):
     app, model, _ = chosen
     index = model.index_
+    book = Phrasebook(corpus_of(app).texts, model.table_, index)
     absent = int(np.setdiff1d(np.arange(index.n_grams), model.result_.dictionary)[-1])
-    phrase = gram_card.gram_names(model, [absent]).strip("“”")
+    phrase = gram_card.gram_names(book, [absent]).strip("“”")
     (submit,) = [button for button in app.button if button.label == "Solve again"]
     app.text_input(key="force_phrase").set_value(phrase)
     sound(submit.click().run())
@@ -75,13 +83,12 @@ def test_a_phrase_is_forced_in_or_refused(chosen):
 def test_lost_occurrences_name_their_winners(tiny):
     model = job_of(tiny).result
     costs, cover = model.costs_at(model.lam), model.result_.cover
-    from pages.parts.shared import corpora
-
-    corpus = corpora.recall(tiny.session_state["corpus_id"]).corpus
+    corpus = corpus_of(tiny)
+    book = Phrasebook(corpus.texts, model.table_, model.index_)
     seen = 0
     for gram in model.result_.dictionary.tolist():
         found = explain(model.index_, costs, cover, gram)
-        table = gram_card.lost_occurrences(model, corpus, found)
+        table = gram_card.lost_occurrences(model, corpus, book, found)
         assert len(table) == int((~found.used).sum())
         seen += len(table)
         for _, row in table.iterrows():

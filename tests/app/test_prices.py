@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
-from streamlit.util import AttributeDictionary
-from visiting import captions, job_of, show, solved, sound
+from visiting import captions, choose_rows, job_of, show, solved, sound
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression.model.certificate import dual_bound
@@ -256,14 +255,6 @@ def test_the_colours_are_in_order_for_every_eye_and_text_stays_readable_on_them(
 # ---- the page
 
 
-def choose_row(app: AppTest, table: int, row: int) -> AppTest:
-    key = app.dataframe[table].proto.id.split("-", 2)[2]
-    app.session_state[key] = AttributeDictionary(
-        {"selection": AttributeDictionary({"rows": [row], "columns": [], "cells": []})}
-    )
-    return sound(app.run())
-
-
 @pytest.fixture
 def priced(tiny) -> AppTest:
     show(tiny, "pointers")
@@ -312,7 +303,7 @@ def test_a_row_of_sentences_is_marked_in_the_text(priced, monkeypatch):
     calls = drawn(monkeypatch)
     sentences = priced.dataframe[0].value
     row = int(np.flatnonzero(sentences["document"] == 1)[0])
-    choose_row(priced, 0, row)
+    choose_rows(priced, 0, row)
     document, start, end = priced.session_state["marked"]
     assert document == 1 and calls[-1].marked == (1, start, end)
     text = calls[-1].documents[1]["text"][start:end]
@@ -326,7 +317,7 @@ def test_a_row_of_sentences_is_marked_in_the_text(priced, monkeypatch):
 def test_a_row_of_documents_opens_its_document(priced):
     sound(priced.segmented_control(key="price_table").set_value("Documents").run())
     row = int(np.flatnonzero(priced.dataframe[0].value["document"] == 2)[0])
-    choose_row(priced, 0, row)
+    choose_rows(priced, 0, row)
     assert priced.number_input(key="widget_document").value == 2
 
 
@@ -382,5 +373,5 @@ def test_occurrences_may_have_further_columns():
 
     app = sound(AppTest.from_function(page).run())
     assert list(app.dataframe[0].value.columns)[-1] == "lost to"
-    choose_row(app, 0, 0)
+    choose_rows(app, 0, 0)
     assert app.session_state["document"] == 7 and isinstance(app.dataframe[0].value, pd.DataFrame)

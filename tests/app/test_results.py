@@ -12,9 +12,21 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.io import mmread
 from streamlit.elements.widgets.button import ButtonMixin
-from streamlit.testing.v1 import AppTest
-from streamlit.util import AttributeDictionary
-from visiting import captions, in_address, job_of, numbers, path_job, pathed, press, show, solved, sound, until, use
+from visiting import (
+    captions,
+    choose_rows,
+    in_address,
+    job_of,
+    numbers,
+    path_job,
+    pathed,
+    press,
+    show,
+    solved,
+    sound,
+    until,
+    use,
+)
 
 from cflengine import CompressiveFeatures
 from cflengine.engine.files import restore_cell
@@ -25,15 +37,6 @@ from pages.parts.shared.jobs import Job
 from pages.parts.shared.settings import Settings
 
 # ---- pointers
-
-
-def choose_rows(app: AppTest, table: int, *rows: int) -> AppTest:
-    """A click on a row of a table, or on its tick to take the choice back."""
-    key = app.dataframe[table].proto.id.split("-", 2)[2]
-    app.session_state[key] = AttributeDictionary(
-        {"selection": AttributeDictionary({"rows": list(rows), "columns": [], "cells": []})}
-    )
-    return sound(app.run())
 
 
 def test_a_gram_is_shown_in_context(tiny):

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from streamlit.testing.v1 import AppTest
+from streamlit.util import AttributeDictionary
 
 from pages.parts.shared import state
 from pages.parts.shared.jobs import BOARD, Job
@@ -63,6 +64,15 @@ def in_address(app: AppTest, name: str) -> str | None:
 def press(app: AppTest, label: str) -> AppTest:
     (button,) = [button for button in app.button if button.label == label]
     return read(button.click().run())
+
+
+def choose_rows(app: AppTest, table: int, *rows: int) -> AppTest:
+    """A click on a row of a table, or on its tick to take the choice back."""
+    key = app.dataframe[table].proto.id.split("-", 2)[2]
+    app.session_state[key] = AttributeDictionary(
+        {"selection": AttributeDictionary({"rows": list(rows), "columns": [], "cells": []})}
+    )
+    return sound(app.run())
 
 
 def upload(app: AppTest, name: str, data: bytes) -> AppTest:

@@ -13,13 +13,12 @@ from cflengine import Corpus
 from cflengine.engine import frame_csv
 from pages.parts.boilerplate.run import LEAST, BoilerplateRun, clean_frame
 from pages.parts.corpus.reading import take_corpus
-from pages.parts.read.explorer import new_row
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.metrics import metric_row, table_height
-from pages.parts.shared.selection import note_changes
+from pages.parts.shared.selection import new_row, note_changes
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import in_tags, many, number, percent, plain

@@ -3,6 +3,7 @@ each group costs in every other's dictionary."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from cflengine import CompressiveFeatures, warm_up
-from cflengine.compression import CrossCost, count_occurrences, cross_compress, keyness, places_of
+from cflengine.compression import CrossCost, count_occurrences, cross_compress, keyness, match_sequences, places_of
 from cflengine.engine import Stopped
 from cflengine.text import Phrasebook
 from pages.parts.shared.jobs import Job
@@ -70,9 +71,9 @@ class CompareRun:
             frame.insert(1, "words", lengths)
             self.frames[name] = frame
         if self.choice.cross:
-            self._cross(model, job)
+            self._cross(model, book, job)
 
-    def _cross(self, model: CompressiveFeatures, job: Job) -> None:
+    def _cross(self, model: CompressiveFeatures, book: Phrasebook, job: Job) -> None:
         names = self.choice.groups
 
         def tell(number: int) -> None:
@@ -80,12 +81,14 @@ class CompareRun:
 
         warm_up("guided")
         try:
-            self.cross = cross_compress(
+            cross = cross_compress(
                 model.table_, self.group, names, lam=max(model.lam, 1e-3), max_gram=model.max_gram,
                 listeners=(_Poll(job),), on_group=tell, poll=job.poll,
             )  # fmt: skip
         except Stopped:
             return
+        self.spelling |= spelling(book, cross.models)
+        self.cross = cross
 
     def rates(self, phrase: int) -> pd.DataFrame:
         """How often a phrase stands in each group: group, count, per_million."""
@@ -95,6 +98,17 @@ class CompareRun:
         words = [int(self.sizes[self.group == k].sum()) for k in range(len(self.choice.groups))]
         rates = [1e6 * c / max(n, 1) for c, n in zip(counts, words, strict=True)]
         return pd.DataFrame({"group": self.choice.groups, "count": counts, "per_million": rates})
+
+
+def spelling(book: Phrasebook, models: Sequence[CompressiveFeatures]) -> dict[str, str]:
+    """The names of phrases in the dictionaries of parts of a corpus -> as the whole corpus's texts spell them."""
+    named = {gram: name for model in models for gram, name in zip(model.grams_, model.dictionary_["gram"], strict=True)}
+    number = {form: token for token, form in enumerate(book.table.vocabulary)}
+    tokens = np.array([number[form] for gram in named for form in gram], dtype=np.int32)
+    ptr = np.concatenate([[0], np.cumsum([len(gram) for gram in named])]).astype(np.int64)
+    grams = match_sequences(book.index, tokens, ptr)
+    known = [name for name, gram in zip(named.values(), grams.tolist(), strict=True) if gram >= 0]
+    return dict(zip(known, book.spell(grams[grams >= 0]), strict=True))
 
 
 class _Poll:

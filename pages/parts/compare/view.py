@@ -11,9 +11,8 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
-from pages.parts.read.explorer import new_row
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.selection import phrase_row, select_group, select_phrase, selected_phrase
+from pages.parts.shared.selection import new_row, phrase_row, select_group, select_phrase, selected_phrase
 from pages.parts.shared.words import gap_text, many, number, plain
 
 SHOWN = 2_000

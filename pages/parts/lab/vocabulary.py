@@ -67,7 +67,7 @@ class Check:
     K-gram. n_grams: K-grams named; n_added: single words that the encoding needs beside them. used, unused: the
     vocabulary's K-grams with and without a pointer; lacking: K-grams of two words and more that the solver's
     dictionary has beyond it. Frames of gram, length, count (pointers; of the solver in ``lacking``), occurrences,
-    cost; the last two hold the ``LISTED`` most frequent of n_unused and n_lacking.
+    cost, by number in the index; the last two hold the ``LISTED`` most frequent of n_unused and n_lacking.
     """
 
     cost: float
@@ -202,7 +202,8 @@ def _gram_frame(
             "count": count,
             "occurrences": occurrences,
             "cost": model.costs_at(model.lam).dictionary[grams],
-        }
+        },
+        index=grams,
     )
 
 

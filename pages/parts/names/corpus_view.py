@@ -10,12 +10,11 @@ from cflengine.text import in_context
 from pages.parts.names.corpus_run import NamesRun
 from pages.parts.names.run import TaggerRun
 from pages.parts.names.tagging import Tagger
-from pages.parts.read.explorer import new_row
 from pages.parts.shared.controls import draw_stage, run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import FAILED, Job
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import select_phrase
+from pages.parts.shared.selection import new_row, select_phrase
 from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import in_tags, many, plain
 

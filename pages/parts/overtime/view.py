@@ -13,11 +13,10 @@ from cflengine.engine import InputError, frame_csv
 from cflengine.text import count_dates, find_words
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
-from pages.parts.read.explorer import new_row
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import select_phrase, selected_phrase
+from pages.parts.shared.selection import new_row, select_phrase, selected_phrase
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
 

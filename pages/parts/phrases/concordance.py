@@ -9,12 +9,11 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine import InputError, frame_csv
-from cflengine.text import ORDERS, Places, TokenTable, context_frame, find_pattern, find_words, sort_places
-from pages.parts.read.explorer import new_row
+from cflengine.text import ORDERS, Places, TokenTable, context_frame, sort_places
+from pages.parts.shared.concordance import draw_document, find_places
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.glossary import link_to
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import PATTERN, selected_group
+from pages.parts.shared.selection import PATTERN, new_row, selected_group
 from pages.parts.shared.views import end_of, without_midnight
 from pages.parts.shared.words import many, number, plain, said
 
@@ -43,25 +42,12 @@ def draw_search(loaded: LoadedCorpus, first: str = "") -> None:
         st.info("Choose a phrase in the table, or write words to look for.")
         return
     try:
-        places = _found(loaded, query, regular)
+        places = find_places(loaded, query, regular)
     except InputError as error:
         st.error(said(error))
         return
     places = _within(loaded.table, places, where)
     _draw_places(loaded, query, sort_places(loaded.table, places, orders), orders, where)
-
-
-def _found(loaded: LoadedCorpus, query: str, regular: bool) -> Places:
-    """What the query finds; the last answer is kept."""
-    key = (loaded.id, query, regular)
-    known = st.session_state.get("phrase_places")
-    if known is None or known[0] != key:
-        if regular:
-            found = find_pattern(loaded.table, loaded.corpus.texts, query)
-        else:
-            found = find_words(loaded.table, query, pattern=loaded.tokens.pattern, lowercase=loaded.tokens.lowercase)
-        known = st.session_state.phrase_places = (key, found)
-    return known[1]
 
 
 def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
@@ -131,7 +117,11 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
         "Concordance (CSV)", lambda: frame_csv(_with_metadata(context_frame(table, corpus.texts, some), corpus)),
         "concordance.csv", "text/csv", on_click="ignore", key="concordance_csv",
     )  # fmt: skip
-    _draw_document(loaded)
+    document = st.session_state.get("phrase_document")
+    if document is None or document >= len(corpus):
+        st.caption("Choose a row to read its document.")
+    else:
+        draw_document(loaded, document, go=row is not None)
 
 
 def context_widths(matches: pd.Series) -> tuple[int, int]:
@@ -156,15 +146,3 @@ def _with_metadata(frame: pd.DataFrame, corpus: Any) -> pd.DataFrame:
     own = without_midnight(corpus.metadata.iloc[frame["document"].to_numpy()].reset_index(drop=True))
     own.columns = [f"{name} " if name in frame.columns else str(name) for name in own.columns]
     return pd.concat([frame, own], axis=1)
-
-
-def _draw_document(loaded: LoadedCorpus) -> None:
-    document = st.session_state.get("phrase_document")
-    if document is None or document >= len(loaded.corpus):
-        st.caption("Choose a row to read its document.")
-        return
-    with st.container(border=True, height=240):
-        st.markdown(f"**Document {document}**")
-        st.text(loaded.corpus.texts[document][:20_000])
-    link_to("pointers", "Read it in pieces")
-    st.session_state.document = document

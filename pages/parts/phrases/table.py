@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from cflengine.text import Phrasebook
-from pages.parts.read.explorer import new_row
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.solution import Solution
+from pages.parts.shared.selection import new_row
+from pages.parts.shared.solution import Solution, phrasebook
 from pages.parts.shared.words import many
 
 LISTED = 5_000
@@ -31,7 +30,7 @@ def spelt_dictionary(found: Solution, loaded: LoadedCorpus) -> pd.DataFrame:
     if known is not None and known[0] is found.model:
         return known[1]
     model = found.model
-    book = Phrasebook(loaded.corpus.texts, model.table_, model.index_)
+    book = phrasebook(model, loaded.corpus.texts)
     frame = model.dictionary_.assign(
         gram=book.spell(model.gram_ids_),
         telling=book.says_something(model.gram_ids_),

@@ -6,8 +6,6 @@ What is chosen stands in the session: ``gram``, a row of the dictionary; ``docum
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -16,6 +14,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.text import TokenTable, printable
 from pages.parts.components.text_view import LITERAL, HeatScale, text_view
 from pages.parts.read.prices import QUANTILE, PriceBook, sentence_prices, token_price
+from pages.parts.shared.selection import new_row
 from pages.parts.shared.state import shown_path
 from pages.parts.shared.views import final_view, grams_of_document, price_view
 from pages.parts.shared.words import many, number, percent, plain
@@ -215,17 +214,6 @@ def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
     if row is not None and int(frame.index[row]) != st.session_state.get("gram"):
         st.session_state.gram = int(frame.index[row])
         st.rerun()
-
-
-def new_row(event: Any, n_rows: int, key: str) -> int | None:
-    """The row that has just been chosen in a table. The same selection comes back with every rerun, also after a
-    click in the text: only a new one counts."""
-    rows = event.selection.rows
-    row = rows[0] if rows and rows[0] < n_rows else None
-    if row == st.session_state.get(f"{key}_chosen"):
-        return None
-    st.session_state[f"{key}_chosen"] = row
-    return row
 
 
 def draw_occurrences(frame: pd.DataFrame, *, key: str) -> None:

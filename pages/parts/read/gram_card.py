@@ -14,15 +14,14 @@ import streamlit as st
 
 from cflengine import CompressionSession, CompressiveFeatures, ConstraintPrice, Corpus
 from cflengine.compression import QUICK, GramExplanation, explain, ledger, match_vocabulary
-from cflengine.text import Tokenizer, in_context
+from cflengine.text import Phrasebook, Tokenizer, in_context
 from pages.parts.read.explorer import draw_occurrences
 from pages.parts.shared.asking import asked
 from pages.parts.shared.metrics import metric_row
-from pages.parts.shared.solution import Solution
-from pages.parts.shared.views import concordance
+from pages.parts.shared.solution import Solution, phrasebook
+from pages.parts.shared.views import LISTED, concordance
 from pages.parts.shared.words import many, number, plain, said
 
-LISTED = 300
 _CONTEXT = 60
 _SAVINGS = "What each phrase saves is computed when the solver is done."
 
@@ -61,22 +60,30 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
             ("Saves", number(found.saves, 2), "By how much all storage would rise without it, the rest re-encoded."),
         ]
     )
-    _draw_runner_up(model, found)
+    book = phrasebook(model, corpus.texts)
+    _draw_runner_up(book, found)
     used, elsewhere, constraint = st.tabs([f"Used, {number(entry['count'])}", f"Not used, {lost:,}", "Do without it"])
     with used:
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
+        _say_first(int(entry["count"]))
     with elsewhere:
         if lost:
-            draw_occurrences(lost_occurrences(model, corpus, found), key=f"lost_{feature}")
+            _say_first(lost)
+            draw_occurrences(lost_occurrences(model, corpus, book, found), key=f"lost_{feature}")
         else:
             st.caption("Wherever it stands, it is used.")
     with constraint:
         st.caption("Solve the corpus again as if this K-gram could not be stored.")
         st.button("Forbid it", key=f"forbid_{gram}", on_click=_constraint, args=(solution, gram, False))
-        _draw_constraint(solution, gram)
+        _draw_constraint(solution, book, gram)
 
 
-def _draw_runner_up(model: CompressiveFeatures, found: GramExplanation) -> None:
+def _say_first(count: int) -> None:
+    if count > LISTED:
+        st.caption(f"The first {LISTED:,} of {count:,} places; the page Phrases lists them all.")
+
+
+def _draw_runner_up(book: Phrasebook, found: GramExplanation) -> None:
     if not found.runner_up:
         return
     pieces, times = found.runner_up[0]
@@ -84,20 +91,17 @@ def _draw_runner_up(model: CompressiveFeatures, found: GramExplanation) -> None:
         st.caption(f"Nothing could stand in its stead {many(times, 'time')} out of {found.pointers:,}.")
         return
     others = f", in {len(found.runner_up) - 1:,} other ways elsewhere" if len(found.runner_up) > 1 else ""
-    st.caption(f"Runner-up: {plain(gram_names(model, pieces))}, in its stead {many(times, 'time')}{others}.")
+    st.caption(f"Runner-up: {plain(gram_names(book, pieces))}, in its stead {many(times, 'time')}{others}.")
 
 
-def gram_names(model: CompressiveFeatures, grams: Sequence[int]) -> str:
-    """K-grams of the index in the order of a text: “of the” + “sea”."""
-    index, words = model.index_, model.table_.vocabulary
-    first = index.first_positions(np.asarray(grams, dtype=np.int64)).tolist()
-    return " + ".join(
-        "“" + " ".join(words[t] for t in index.tokens[i : i + index.length(g)]) + "”"
-        for g, i in zip(grams, first, strict=True)
-    )
+def gram_names(book: Phrasebook, grams: Sequence[int]) -> str:
+    """K-grams of the index in the order of a text, as it spells them: “of the” + “sea”."""
+    return " + ".join(f"“{name}”" for name in book.spell(np.asarray(grams)))
 
 
-def lost_occurrences(model: CompressiveFeatures, corpus: Corpus, found: GramExplanation) -> pd.DataFrame:
+def lost_occurrences(
+    model: CompressiveFeatures, corpus: Corpus, book: Phrasebook, found: GramExplanation
+) -> pd.DataFrame:
     """Places where the K-gram stands but is not pointed at, and what covers them; the first ``LISTED``."""
     table, length = model.table_, model.index_.length(found.gram)
     rows = []
@@ -105,11 +109,11 @@ def lost_occurrences(model: CompressiveFeatures, corpus: Corpus, found: GramExpl
         i = int(found.positions[p])
         document = int(np.searchsorted(table.doc_ptr, i, side="right")) - 1
         context = in_context(corpus.texts[document], int(table.start[i]), int(table.end[i + length - 1]), _CONTEXT)
-        rows.append((document, *context, gram_names(model, [gram for gram, _ in found.winners(p)])))
+        rows.append((document, *context, gram_names(book, [gram for gram, _ in found.winners(p)])))
     return pd.DataFrame(rows, columns=["document", "before", "K-gram", "after", "lost to"])
 
 
-def draw_force(found: Solution) -> None:
+def draw_force(found: Solution, corpus: Corpus) -> None:
     """A phrase that the dictionary is to hold in any case."""
     model: CompressiveFeatures = found.model
     with st.form("force", border=False), st.container(horizontal=True, vertical_alignment="bottom"):
@@ -125,7 +129,7 @@ def draw_force(found: Solution) -> None:
             _constraint(found, gram, True)
             st.session_state.forced = gram
     if st.session_state.get("forced") is not None:
-        _draw_constraint(found, st.session_state.forced)
+        _draw_constraint(found, phrasebook(model, corpus.texts), st.session_state.forced)
 
 
 def _find(model: CompressiveFeatures, phrase: str) -> int | None:
@@ -146,7 +150,7 @@ def _constraint(found: Solution, gram: int, force: bool) -> None:
     st.session_state.constraint = (found.id, gram, force, work)
 
 
-def _draw_constraint(found: Solution, gram: int) -> None:
+def _draw_constraint(found: Solution, book: Phrasebook, gram: int) -> None:
     """The price of the last constraint, if it was about this K-gram."""
     constraint = st.session_state.get("constraint")
     if constraint is None or constraint[:2] != (found.id, gram):
@@ -160,7 +164,7 @@ def _draw_constraint(found: Solution, gram: int) -> None:
     if answer is None:
         return
     price = ConstraintPrice.of(answer.result_, model.result_)
-    name = plain(gram_names(model, [gram]))
+    name = plain(gram_names(book, [gram]))
     st.markdown(
         f"{'With' if force else 'Without'} {name} the corpus costs **{number(price.estimate, 2)} more** "
         f"({number(answer.result_.objective, 1)} in all; proved: between {number(price.least, 2)} and "
@@ -170,5 +174,5 @@ def _draw_constraint(found: Solution, gram: int) -> None:
     went = np.setdiff1d(model.result_.dictionary, answer.result_.dictionary)
     for label, grams in (("Comes in", came), ("Goes out", went)):
         if len(grams):
-            shown = plain(gram_names(model, grams[:12].tolist()).replace(" + ", ", "))
+            shown = plain(gram_names(book, grams[:12].tolist()).replace(" + ", ", "))
             st.caption(f"{label}: {shown}{f' and {len(grams) - 12:,} more' if len(grams) > 12 else ''}.")

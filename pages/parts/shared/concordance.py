@@ -7,9 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.engine import InputError
-from cflengine.text import Places, context_frame, find_words
+from cflengine.text import Places, context_frame, find_pattern, find_words
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.glossary import link_to
 from pages.parts.shared.metrics import table_height
+from pages.parts.shared.selection import new_row
 from pages.parts.shared.words import many, plain
 
 MOST = 200  # places that are listed
@@ -25,8 +27,10 @@ def draw_concordance(
     st.markdown(f"**{plain(word)}** in the text{others}")
     around, wide = (18, 115) if narrow else (36, 200)
     found, n = occurrences(loaded, word, first=first, around=around)
-    st.dataframe(
+    key = f"concordance_{word}"
+    event = st.dataframe(
         found, hide_index=True, height=table_height(len(found), height), alt="Where the word stands",
+        on_select="rerun", selection_mode="single-row", key=key,
         column_config={
             "document": st.column_config.NumberColumn("doc", width=48),
             "before": st.column_config.TextColumn(alignment="right", width=wide - 5),
@@ -35,7 +39,20 @@ def draw_concordance(
         },
     )  # fmt: skip
     listed = f"The first {MOST} of {many(n, 'place')}. " if n > MOST else ""
-    st.caption(f"{listed}Select a row of the table to see another word.")
+    st.caption(f"{listed}Select a row of the table to see another word, a row here to read its document.")
+    rows = event.selection.rows
+    if rows and rows[0] < len(found):
+        draw_document(loaded, int(found["document"].iloc[rows[0]]), go=new_row(event, len(found), key) is not None)
+
+
+def draw_document(loaded: LoadedCorpus, document: int, *, go: bool) -> None:
+    """A document by itself, and the way to its pieces; go: whether the page Read is to open on it."""
+    with st.container(border=True, height=240):
+        st.markdown(f"**Document {document}**")
+        st.text(loaded.corpus.texts[document][:20_000])
+    if go:
+        st.session_state.document = document
+    link_to("pointers", "Read it in pieces")
 
 
 def occurrences(
@@ -43,20 +60,24 @@ def occurrences(
 ) -> tuple[pd.DataFrame, int]:
     """Where the tokens of a word, or a K-gram, stand: document, the text before it, the match, the text behind it, of
     MOST places; and how many there are. first: int, documents that come before all others."""
-    places, table = _places(loaded, word), loaded.table
+    table = loaded.table
+    try:
+        places = find_places(loaded, word)
+    except InputError:  # marks alone, which this corpus's tokens leave out
+        places = Places(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
     if first is not None:
         places = places.take(np.argsort(~np.isin(places.documents(table), first), kind="stable"))
     listed = places.take(np.arange(min(MOST, len(places))))
     return context_frame(table, loaded.corpus.texts, listed, around=around), len(places)
 
 
-def _places(loaded: LoadedCorpus, word: str) -> Places:
-    """All of them; those of the last word are kept."""
-    known = st.session_state.get("concordance_places")
-    if known is None or known[0] != (loaded.id, word):
-        try:
-            found = find_words(loaded.table, word, pattern=loaded.tokens.pattern, lowercase=loaded.tokens.lowercase)
-        except InputError:  # marks alone, which this corpus's tokens leave out
-            found = Places(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        known = st.session_state.concordance_places = ((loaded.id, word), found)
+def find_places(loaded: LoadedCorpus, query: str, regular: bool = False) -> Places:
+    """All places of words, or of what a regular expression finds; the last answer is kept. Raises InputError."""
+    key, known = (loaded.id, query, regular), st.session_state.get("concordance_places")
+    if known is None or known[0] != key:
+        if regular:
+            found = find_pattern(loaded.table, loaded.corpus.texts, query)
+        else:
+            found = find_words(loaded.table, query, pattern=loaded.tokens.pattern, lowercase=loaded.tokens.lowercase)
+        known = st.session_state.concordance_places = (key, found)
     return known[1]

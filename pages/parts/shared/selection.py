@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
 import streamlit as st
@@ -60,6 +60,17 @@ def selected_group(metadata: pd.DataFrame) -> tuple[str, str] | None:
     if found is None or found[0] not in metadata.columns:
         return None
     return found if (metadata[found[0]].astype(str) == found[1]).any() else None
+
+
+def new_row(event: Any, n_rows: int, key: str) -> int | None:
+    """The row that has just been chosen in a table. The same selection comes back with every rerun, also after a
+    click in the text: only a new one counts."""
+    rows = event.selection.rows
+    row = rows[0] if rows and rows[0] < n_rows else None
+    if row == st.session_state.get(f"{key}_chosen"):
+        return None
+    st.session_state[f"{key}_chosen"] = row
+    return row
 
 
 def phrase_row(names: pd.Series, phrase: str) -> int | None:

@@ -4,12 +4,14 @@ none, what they wait for."""
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
 
 from cflengine import CompressiveFeatures
 from cflengine.compression import PathPoint
+from cflengine.text import Phrasebook
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD, FAILED, Job
@@ -74,6 +76,14 @@ def current_solution() -> Solution | None:
         model = known[1].model if known is not None and known[0] is point else job.so_far.model(point.lam)
         digest = hashlib.blake2b(point.result.cover.data, digest_size=8).hexdigest()
         known = st.session_state.solution = (point, Solution(f"{job.id}:{point.lam:g}:{digest}", model, job.active))
+    return known[1]
+
+
+def phrasebook(model: CompressiveFeatures, texts: Sequence[str]) -> Phrasebook:
+    """Of all K-grams of a model's index, as the texts spell them; kept while pages show that model."""
+    known = st.session_state.get("phrasebook")
+    if known is None or known[0] is not model.index_:
+        known = st.session_state.phrasebook = (model.index_, Phrasebook(texts, model.table_, model.index_))
     return known[1]
 
 

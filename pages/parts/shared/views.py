@@ -10,8 +10,9 @@ import pandas as pd
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression import PreparedCorpus
-from cflengine.text import in_context, printable
+from cflengine.text import in_context, on_one_line, printable
 
+LISTED = 300  # places of a K-gram
 FAINTEST = 0.05  # pointers of the relaxation below this weight are left out: they would only blur the picture
 
 
@@ -20,7 +21,7 @@ def final_view(
 ) -> tuple[list[dict[str, Any]], dict[int, dict[str, Any]]]:
     """Documents with the pointers of the result; gram ids are rows of ``model.dictionary_``."""
     encoding, table = model.encoding_, model.dictionary_
-    views, used = [], set()
+    views, used = [], dict[int, str]()
     for d in documents:
         span = encoding.of_document(d)
         pointers = {
@@ -29,12 +30,12 @@ def final_view(
             "gram": encoding.gram[span],
             "length": encoding.length[span],
         }
-        used.update(pointers["gram"].tolist())
+        _name(used, corpus.texts[d], pointers)
         views.append(_document(corpus, d, pointers))
-    rows = table.iloc[sorted(used)]
+    rows = table.iloc[sorted(gram for gram in used if gram >= 0)]
     grams = {
-        int(i): {"label": label, "count": int(count), "cost": float(cost)}
-        for i, label, count, cost in zip(rows.index, rows["gram"], rows["count"], rows["cost"], strict=True)
+        int(i): {"label": used[i], "count": int(count), "cost": float(cost)}
+        for i, count, cost in zip(rows.index, rows["count"], rows["cost"], strict=True)
     }
     return views, grams
 
@@ -81,7 +82,7 @@ def stage_view(
     index, table = prepared.index, prepared.table
     bits = np.uint8(1) << np.arange(index.max_gram, dtype=np.uint8)
     views: list[dict[str, Any]] = []
-    used: dict[int, dict[str, Any]] = {}
+    names, used = dict[int, str](), dict[int, dict[str, Any]]()
     for d in documents:
         a, whole = (int(x) for x in table.doc_ptr[d : d + 2])
         e = whole if most is None else min(whole, a + most)
@@ -98,16 +99,24 @@ def stage_view(
         }
         if weights is not None:
             pointers["weight"] = weights[k, a + start] / 255.0
-        for g, i, length in zip(grams.tolist(), (a + start).tolist(), (k + 1).tolist(), strict=True):
+        _name(names, corpus.texts[d], pointers)
+        for g, length in zip(grams.tolist(), (k + 1).tolist(), strict=True):
             if g not in used:
-                label = " ".join(table.vocabulary[t] for t in index.tokens[i : i + length])
-                occurrences = int(index.grp_ptr[g + 1] - index.grp_ptr[g])
-                used[g] = {"label": label, "count": occurrences, "cost": float(length)}
+                used[g] = {"count": int(index.grp_ptr[g + 1] - index.grp_ptr[g]), "cost": float(length)}
         view = _document(corpus, d, pointers)
         if e < whole:
             view["text"] = view["text"][: int(table.end[e - 1])] + " …"
         views.append(view)
-    return views, used
+    return views, {g: {"label": names[g]} | facts for g, facts in used.items()}
+
+
+def _name(names: dict[int, str], text: str, pointers: Mapping[str, Any]) -> None:
+    """Add K-grams as a text spells them where it points at them; of several spellings the first of fewest capitals."""
+    spans = zip(pointers["gram"].tolist(), pointers["start"].tolist(), pointers["end"].tolist(), strict=True)
+    for gram, start, end in spans:
+        if gram not in names or not names[gram].islower():
+            here = on_one_line(text[start:end])
+            names[gram] = min(names.get(gram, here), here, key=lambda name: sum(map(str.isupper, name)))
 
 
 def _document(corpus: Corpus, d: int, pointers: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,7 +141,7 @@ def end_of(texts: pd.Series, width: int) -> pd.Series:
 
 
 def concordance(
-    model: CompressiveFeatures, corpus: Corpus, gram: int, *, limit: int = 300, width: int = 60
+    model: CompressiveFeatures, corpus: Corpus, gram: int, *, limit: int = LISTED, width: int = 60
 ) -> pd.DataFrame:
     """The pointers of a K-gram in context: document, before, the words, after; the first ``limit`` of them."""
     encoding = model.encoding_

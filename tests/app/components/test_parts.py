@@ -154,7 +154,7 @@ def test_the_final_view_shows_every_pointer(model, corpus):
     for document in documents:
         pointers = document["pointers"]
         for start, end, gram in zip(pointers["start"], pointers["end"], pointers["gram"], strict=True):
-            assert "".join(document["text"][start:end].lower().split()) == grams[int(gram)]["label"].replace(" ", "")
+            assert " ".join(document["text"][start:end].split()).lower() == grams[int(gram)]["label"].lower()
     assert set(grams) == {int(g) for document in documents for g in document["pointers"]["gram"]}
 
 
@@ -175,7 +175,7 @@ def test_every_stage_can_be_shown(model, corpus):
             if weights is not None:
                 assert np.all(pointers["weight"] > views.FAINTEST) and np.all(pointers["weight"] <= 1)
             for start, end, gram in zip(pointers["start"], pointers["end"], pointers["gram"], strict=True):
-                assert "".join(TEXTS[1][start:end].lower().split()) == grams[int(gram)]["label"].replace(" ", "")
+                assert " ".join(TEXTS[1][start:end].split()).lower() == grams[int(gram)]["label"].lower()
     figure = figures.stages_figure(stages, 0.5, 1.0)
     assert [len(trace.x) for trace in figure.data] == [12, 2, 11, 2, 11]
 
