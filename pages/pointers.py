@@ -7,9 +7,9 @@ through_router()
 import streamlit as st
 
 from pages.parts.phrases.table import spelt_dictionary
+from pages.parts.read.documents import choose_documents, go_to_use
 from pages.parts.read.explorer import (
     PRICES,
-    choose_documents,
     choose_mode,
     draw_dictionary,
     draw_document_grams,
@@ -17,12 +17,11 @@ from pages.parts.read.explorer import (
     draw_price_tables,
     draw_prices,
     draw_token,
-    go_to_use,
 )
 from pages.parts.read.gram_card import draw_force, draw_gram, with_savings
 from pages.parts.read.live import draw_live
 from pages.parts.read.prices import price_book
-from pages.parts.shared.selection import phrase_row, select_phrase, selected_phrase
+from pages.parts.shared.selection import group_documents, phrase_row, select_phrase, selected_phrase
 from pages.parts.shared.solution import result_or_stop
 from pages.parts.shared.state import current_corpus
 
@@ -42,7 +41,7 @@ if phrase != state.get("phrase_read"):  # chosen on another page
 if state.get("gram") != state.get("gram_shown"):  # chosen on another page, or in a table
     state.gram_shown = state.get("gram")
     if state.gram_shown is not None:
-        go_to_use(model, model.table_, state.gram_shown)
+        go_to_use(model, model.table_, state.gram_shown, group_documents(corpus.metadata))
 
 text, lists = st.columns([5, 4], gap="medium")
 with text:

@@ -12,7 +12,7 @@ import streamlit as st
 from cflengine.engine import frame_csv, relative_gap
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.vocabulary import LISTED, ask_vocabulary, check_or_stop, rounded, verdict
-from pages.parts.read.explorer import choose_documents
+from pages.parts.read.documents import choose_documents
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.solution import phrasebook, result_or_stop

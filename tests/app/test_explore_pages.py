@@ -322,6 +322,20 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     app = show(app, "phrases")
     assert app.selectbox(key="phrase_column").value == group[0]
     assert app.multiselect(key=f"phrase_values_{group[0]}").value == [group[1]]
+    places = app.dataframe[1].value["document"] if len(app.dataframe) > 1 else pd.Series(dtype=int)
+    assert not len(places), "the left speaks of no free markets"
+    app = show(app, "pointers")
+    assert app.session_state["document"] == 0 and "Of the 25 documents with party: left" in captions(app)
+    app.session_state["following"] = 0
+    assert list(sound(app.run()).session_state["read_points"][1]) == list(range(25))
+    sound(app.number_input(key="widget_document").set_value(30).run())
+    assert "Document 30 is not one of them" in captions(app)
+    app = show(app, "compare")
+    assert app.segmented_control(key="compare_group").value == group[1]
+    assert show(app, "overtime").selectbox(key="time_group").value == group[0]
+    app = show(app, "phrases")
+    sound(app.multiselect(key=f"phrase_values_{group[0]}").set_value(["<b>right</b>"]).run())
+    assert app.session_state["selected_group"] == (group[0], "<b>right</b>"), "one value chosen here goes along, too"
     app = sound(app.button(key="bar_phrase").click().run())
     assert not app.session_state["phrase_query"] and not app.text_input(key="widget_query").value
 

@@ -11,7 +11,7 @@ from visiting import captions, job_of, numbers, show, sound
 from cflengine import Corpus
 from cflengine.compression.analysis.ledger import explain, ledger
 from cflengine.text import Phrasebook
-from pages.parts.read import explorer, gram_card
+from pages.parts.read import documents, gram_card
 from pages.parts.shared import corpora
 
 
@@ -105,9 +105,9 @@ def test_a_document_that_uses_a_phrase_comes_on_show_where_none_there_does(own, 
         __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
 
     state = State(document=0, **own)
-    monkeypatch.setattr(explorer, "st", SimpleNamespace(session_state=state))
-    monkeypatch.setattr(explorer, "_usual", lambda table, first: 0)  # long documents: one at a time
+    monkeypatch.setattr(documents, "st", SimpleNamespace(session_state=state))
+    monkeypatch.setattr(documents, "_usual", lambda table, first: 0)  # long documents: one at a time
     table = SimpleNamespace(doc_ptr=np.arange(7))
     encoding = SimpleNamespace(document=np.array([0, 4, 4]), gram=np.array([1, 0, 0]))
-    explorer.go_to_use(SimpleNamespace(encoding_=encoding), table, 0)
+    documents.go_to_use(SimpleNamespace(encoding_=encoding), table, 0)
     assert state.document == expected

@@ -12,7 +12,7 @@ from cflengine.engine import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.selection import new_row, phrase_row, select_group, select_phrase, selected_phrase
+from pages.parts.shared.selection import GROUP, new_row, phrase_row, select_group, select_phrase, selected_phrase
 from pages.parts.shared.words import gap_text, many, number, plain
 
 SHOWN = 2_000
@@ -30,10 +30,12 @@ COLUMNS = {
 
 def choose_group(run: CompareRun) -> str:
     """The group that is looked at."""
-    names = list(run.frames)
+    names, column = list(run.frames), run.choice.column
+    along = st.session_state.get(GROUP)
+    first = along[1] if along is not None and along[0] == column and along[1] in names else names[0]
     return st.segmented_control(
-        "Group", names, default=names[0], required=True, key="compare_group", format_func=plain,
-        on_change=lambda: select_group(run.choice.column, st.session_state.compare_group),
+        "Group", names, default=first, required=True, key="compare_group", format_func=plain,
+        on_change=lambda: select_group(column, st.session_state.compare_group),
     )  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.labels import current_label_columns, usual_test
-from pages.parts.shared.selection import note_changes, session_choice
+from pages.parts.shared.selection import note_changes, selected_group, session_choice
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
 _CLUSTERINGS = {
@@ -85,6 +85,9 @@ def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
     """The session's, or its first column and the most frequent value; of two the rarer, which is harder to guess."""
 
     def usual() -> WeightsChoice:
+        along = selected_group(current_corpus().corpus.metadata)
+        if along is not None and along[1] in columns.get(along[0], ()):
+            return WeightsChoice(*along, test=usual_test(along[0]))
         column = next(iter(columns))
         return WeightsChoice(column, columns[column][len(columns[column]) == 2], test=usual_test(column))
 

@@ -16,7 +16,7 @@ from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import new_row, select_phrase, selected_phrase
+from pages.parts.shared.selection import new_row, select_phrase, selected_group, selected_phrase
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
 
@@ -184,7 +184,9 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
             "Words over time", key="widget_time_phrase", placeholder="words; * stands for any letters", width=260,
             on_change=lambda: select_phrase(state.widget_time_phrase),
         )  # fmt: skip
-        by = st.selectbox("By", [_NONE, *groups], key="time_group", width=200) if groups else _NONE
+        along = selected_group(metadata)
+        first = 1 + groups.index(along[0]) if along is not None and along[0] in groups else 0
+        by = st.selectbox("By", [_NONE, *groups], first, key="time_group", width=200) if groups else _NONE
     query = selected_phrase()
     if not query.strip():
         st.caption("Choose a phrase in the table, or write words.")

@@ -17,7 +17,7 @@ from pages.parts.components.path_bars import path_bars
 from pages.parts.components.path_chart import path_chart
 from pages.parts.components.text_view import LITERAL, text_view
 from pages.parts.export.files import Shape, draw_files
-from pages.parts.read.explorer import choose_documents
+from pages.parts.read.documents import choose_documents
 from pages.parts.shared.controls import BUTTONS, gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import Here, PathRun

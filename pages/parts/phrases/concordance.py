@@ -13,7 +13,7 @@ from cflengine.text import ORDERS, Places, TokenTable, context_frame, sort_place
 from pages.parts.shared.concordance import draw_document, find_places
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import PATTERN, new_row, selected_group
+from pages.parts.shared.selection import GROUP, PATTERN, new_row, selected_group
 from pages.parts.shared.views import end_of, without_midnight
 from pages.parts.shared.words import many, number, plain, said
 
@@ -58,18 +58,30 @@ def _filter(loaded: LoadedCorpus) -> np.ndarray | None:
         return None
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         along = selected_group(metadata)
-        if (
-            along is not None and along[0] in columns and st.session_state.get("phrase_group") != along
-        ):  # chosen on another page
+        known = "phrase_column" in st.session_state and st.session_state.get("phrase_group") == along
+        if along is not None and along[0] in columns and not known:  # chosen elsewhere, or the page was left
             st.session_state.update(phrase_group=along, phrase_column=along[0])
             st.session_state[f"phrase_values_{along[0]}"] = [along[1]]
-        column = st.selectbox("In", [ANY, *columns], key="phrase_column", width=190, format_func=str)
+        column = st.selectbox(
+            "In", [ANY, *columns], key="phrase_column", width=190, format_func=str,
+            on_change=lambda: _go_along("", []),
+        )  # fmt: skip
         if column == ANY:
             return None
         values = metadata[column].dropna().astype(str)
         names = values.value_counts().index.tolist()
-        chosen = st.multiselect("with", names, key=f"phrase_values_{column}", width=330, placeholder="any value")
+        key = f"phrase_values_{column}"
+        chosen = st.multiselect(
+            "with", names, key=key, width=330, placeholder="any value",
+            on_change=lambda: _go_along(column, st.session_state[key]),
+        )  # fmt: skip
     return metadata[column].astype(str).isin(chosen).to_numpy() if chosen else None
+
+
+def _go_along(column: str, values: list[str]) -> None:
+    """One value that is chosen here is the group that goes to other pages."""
+    along = (column, values[0]) if len(values) == 1 else None
+    st.session_state.update({"phrase_group": along, GROUP: along})
 
 
 def _within(table: TokenTable, places: Places, where: np.ndarray | None) -> Places:

@@ -1,4 +1,4 @@
-"""The tables of the Pointers page: documents to show, dictionary, a document's K-grams, concordance, prices.
+"""The tables of the page Read: dictionary, a document's K-grams, concordance, prices.
 
 What is chosen stands in the session: ``gram``, a row of the dictionary; ``document``; ``token``, (document, start);
 ``marked``, (document, start, end), a token or a sentence. Offsets are code points.
@@ -6,25 +6,21 @@ What is chosen stands in the session: ``gram``, a row of the dictionary; ``docum
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
-from cflengine.text import TokenTable, printable
+from cflengine.text import printable
 from pages.parts.components.text_view import LITERAL, HeatScale, text_view
+from pages.parts.read.documents import places_found
 from pages.parts.read.prices import QUANTILE, PriceBook, sentence_prices, token_price
 from pages.parts.shared.selection import new_row
-from pages.parts.shared.state import shown_path
 from pages.parts.shared.views import final_view, grams_of_document, price_view
 from pages.parts.shared.words import many, number, percent, plain
 
 POINTERS, PRICES = "Pieces", "Surprise"
 LISTED = 5000
 LISTED_DOCUMENTS = 50_000
-WORDS_AT_ONCE = 100_000
-MOST_MOVED = 150_000  # tokens that a slider moves, times the λ that are sent along with them
-MOST_FOUND = 2_000  # places of a search that are lit
 
 _COLUMNS = {
     "gram": st.column_config.TextColumn("phrase", width=130),
@@ -47,8 +43,6 @@ _PRICE_COLUMNS = {
     "begins": st.column_config.TextColumn("begins", width=300),
 }
 
-_FOLLOWING = {1: "1", 3: "3", 10: "10", 100: "100", 0: "all that fit"}  # documents on show
-
 
 def choose_mode() -> str:
     """Whether the text shows its pointers or its prices; kept while other pages are visited."""
@@ -58,101 +52,6 @@ def choose_mode() -> str:
         "Show", [POINTERS, PRICES], key="widget_mode", required=True, label_visibility="collapsed",
         on_change=lambda: state.update(mode=state.widget_mode),
     )  # fmt: skip
-
-
-def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
-    """The documents to show: one, or as many from there on as fit a hundred thousand words."""
-    state = st.session_state
-    last = len(corpus) - 1
-    wanted = min(state.get("document", 0), last)
-    state.widget_document = wanted
-    with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):  # wraps on a narrow screen
-        st.number_input(
-            "Document", 0, last, key="widget_document", width=110,
-            on_change=lambda: state.update(document=state.widget_document),
-        )  # fmt: skip
-        st.text_input("Find in the corpus", key="find", placeholder="words", on_change=_jump, args=(corpus, 0))
-        st.button(
-            "›", key="find_next", on_click=_jump, args=(corpus, 1), help="The next document that holds these words"
-        )
-        following = st.selectbox(
-            "How many", list(_FOLLOWING), index=_usual(table, wanted), format_func=_FOLLOWING.get, key="following",
-            width=125,
-            help=f"From that document on; never more than fit {WORDS_AT_ONCE:,} tokens.",
-        )  # fmt: skip
-    if state.get("find"):
-        _say_found(corpus, wanted)
-    return list(range(wanted, wanted + _count(table, wanted, following)))
-
-
-def _count(table: TokenTable, first: int, following: int) -> int:
-    """How many documents are on show from one on; following: as many as are wanted, 0 for all that fit."""
-    ends = table.doc_ptr[first + 1 :]
-    count = max(1, int(np.searchsorted(ends, table.doc_ptr[first] + WORDS_AT_ONCE, side="right")))
-    return min(count, following) if following else count
-
-
-def _usual(table: TokenTable, first: int) -> int:
-    """Which number of documents to begin with: ten, but fewer where that many are too long to move under the slider."""
-    ends = table.doc_ptr[first + 1 :] - table.doc_ptr[first]
-    job = shown_path()
-    n_lams = max(len(job.so_far.points) if job is not None else 0, 12)
-    return next((k for k, n in ((2, 10), (1, 3)) if int(ends[:n][-1]) <= MOST_MOVED / n_lams), 0)
-
-
-def go_to_use(model: CompressiveFeatures, table: TokenTable, gram: int) -> None:
-    """Show documents in which a row of the dictionary is used, where none of those on show uses it."""
-    state, encoding = st.session_state, model.encoding_
-    using = encoding.document[encoding.gram == gram]
-    first = min(state.get("document", 0), len(table.doc_ptr) - 2)
-    after = int(np.searchsorted(using, first))
-    following = state.get("following", list(_FOLLOWING)[_usual(table, first)])
-    if len(using) and (after == len(using) or using[after] >= first + _count(table, first, following)):
-        state.document = int(using[after if after < len(using) else 0])
-
-
-def _say_found(corpus: Corpus, here: int) -> None:
-    """How often the words of the find box stand in the corpus, and in which place of the documents one is."""
-    state, needle = st.session_state, st.session_state.find.lower()
-    if state.get("find_failed"):
-        other = "other " if needle in corpus.texts[here].lower() else ""
-        st.caption(f"No {other}document holds “{plain(state.find)}”.")
-    known = state.get("find_counts")
-    if known is None or known[0] != (corpus.digest, needle):
-        counts = [text.lower().count(needle) for text in corpus.texts]
-        known = state.find_counts = ((corpus.digest, needle), np.array(counts))
-    counts = known[1]
-    holding = np.flatnonzero(counts)
-    if len(holding):
-        at = f"; document {here} is number {np.searchsorted(holding, here) + 1:,} of them" if counts[here] else ""
-        st.caption(f"{many(int(counts.sum()), 'place')} in {many(len(holding), 'document')}{at}.")
-
-
-def places_found(corpus: Corpus, shown: list[int]) -> list[tuple[int, int, int]]:
-    """Where the words of the find box stand in the documents on show: (position, start, end), in code points."""
-    needle = st.session_state.get("find", "").lower()
-    spans: list[tuple[int, int, int]] = []
-    for position, d in enumerate(shown):
-        text = corpus.texts[d].lower()
-        if not needle or len(text) != len(corpus.texts[d]):  # lower-casing moved the offsets
-            continue
-        at = text.find(needle)
-        while at >= 0 and len(spans) < MOST_FOUND:
-            spans.append((position, at, at + len(needle)))
-            at = text.find(needle, at + len(needle))
-    return spans
-
-
-def _jump(corpus: Corpus, skip: int) -> None:
-    """Go to the next document that holds the words in the find box (any case), from the current one plus ``skip``."""
-    state = st.session_state
-    needle = state.get("find", "").lower()
-    start = min(state.get("document", 0) + skip, len(corpus))
-    order = [*range(start, len(corpus)), *range(start)]
-    hit = next((d for d in order if needle in corpus.texts[d].lower()), None) if needle else None
-    state.find_failed = needle != "" and hit is None
-    if hit is not None:
-        state.document = hit
 
 
 def draw_pointers(model: CompressiveFeatures, corpus: Corpus, shown: list[int], names: pd.Series) -> None:

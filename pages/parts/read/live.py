@@ -8,7 +8,7 @@ import streamlit as st
 from cflengine import Corpus
 from cflengine.compression import PathPoint
 from pages.parts.components.live_text import live_text
-from pages.parts.read.explorer import MOST_MOVED, places_found
+from pages.parts.read.documents import MOST_MOVED, places_found
 from pages.parts.read.points import live_points, note
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.solution import Solution

@@ -28,8 +28,8 @@ KEEP_LEFT = 3  # corpora whose results a session finds again
 #: what pages keep of results; of another corpus it would only hold memory
 _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
-    "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "gram", "names_chosen",
-    "comparison_open", "boilerplate_group", "boilerplate_document",
+    "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "group_members", "gram",
+    "names_chosen", "comparison_open", "boilerplate_group", "boilerplate_document",
     "phrase_query", "phrase_is_pattern", "phrase_regular", "phrase_document",
 )  # fmt: skip
 

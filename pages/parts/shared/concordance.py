@@ -11,7 +11,7 @@ from cflengine.text import Places, context_frame, find_pattern, find_words
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import new_row
+from pages.parts.shared.selection import group_documents, new_row, selected_group
 from pages.parts.shared.words import many, plain
 
 MOST = 200  # places that are listed
@@ -22,7 +22,10 @@ def draw_concordance(
     narrow: bool = False,
 ) -> None:  # fmt: skip
     """The places of a word as a table, beside a table whose rows choose it. first: documents that come before all
-    others, those of ``whose``. narrow: with less text around, for a column of a third of the page."""
+    others, those of ``whose``; else those of the group that goes along. narrow: with less text around, for a column of
+    a third of the page."""
+    if first is None and (along := selected_group(loaded.corpus.metadata)) is not None:
+        first, whose = group_documents(loaded.corpus.metadata), along[1]
     others = f", documents of {plain(whose)} first" if whose else ""
     st.markdown(f"**{plain(word)}** in the text{others}")
     around, wide = (18, 115) if narrow else (36, 200)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -56,10 +57,19 @@ def select_group(column: str, value: str) -> None:
 
 def selected_group(metadata: pd.DataFrame) -> tuple[str, str] | None:
     """Column and value, where the corpus has them."""
-    found = st.session_state.get(GROUP)
+    return None if group_documents(metadata) is None else st.session_state[GROUP]
+
+
+def group_documents(metadata: pd.DataFrame) -> np.ndarray | None:
+    """int64: the documents of the group that goes along, rising; None where there is none."""
+    state = st.session_state
+    found = state.get(GROUP)
     if found is None or found[0] not in metadata.columns:
         return None
-    return found if (metadata[found[0]].astype(str) == found[1]).any() else None
+    key, known = (state.corpus_id, found), state.get("group_members")
+    if known is None or known[0] != key:
+        known = state.group_members = (key, np.flatnonzero(metadata[found[0]].astype(str) == found[1]))
+    return known[1] if len(known[1]) else None
 
 
 def new_row(event: Any, n_rows: int, key: str) -> int | None:
