@@ -296,6 +296,20 @@ def test_while_the_slider_is_held_the_best_known_solution_is_shown(page):
     assert len(run.points) == 3 and page.session_state["path_refine"] is None
 
 
+def test_the_slider_and_the_lam_of_all_pages_are_one(page):
+    run = path_job(page).so_far
+    move(page, run.choices[0], held=True)
+    assert page.session_state["settings"].lam == 1.0, "while it is held, nothing else moves"
+    move(page, run.lams[0], held=False)
+    assert page.session_state["settings"].lam == run.lams[0]
+    (bar,) = [box for box in page.selectbox if str(box.key).startswith("widget_bar_")]
+    assert bar.value == run.lams[0]
+    sound(bar.set_value(run.lams[2]).run())
+    assert page.session_state["settings"].lam == run.lams[2] and page.session_state["path_here"] is None
+    numbers = "\n".join(text.value for text in page.markdown)
+    assert f"**{run.points[2].result.n_pointers}** pointers" in numbers
+
+
 def test_a_slider_that_is_let_go_is_solved_for(page, monkeypatch):
     run = path_job(page).so_far
     monkeypatch.setattr(PathRun, "effort", lambda run, lam: 0 if any(p.lam == lam for p in run.points) else 1)

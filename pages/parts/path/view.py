@@ -26,6 +26,7 @@ from pages.parts.shared.state import (
     PATH,
     SAMPLE_JOB,
     bring_back_path,
+    change_settings,
     current_corpus,
     current_job,
     earlier_path,
@@ -146,6 +147,7 @@ def _growing(job: Job, run: PathRun) -> None:
 
 def _finished(job: Job, run: PathRun) -> None:
     state, key = st.session_state, f"path_{job.id}"
+    _agree(run)
     here = run.at(_slider(run))
     solving = _solve_here(run, job)
     gram = state.get("path_gram")
@@ -166,6 +168,21 @@ def _finished(job: Job, run: PathRun) -> None:
     _numbers_here(run, here, solving)
     _text_and_features(run, here, current_corpus().corpus)
     _take_away(run, here)
+
+
+def _agree(run: PathRun) -> None:
+    """The slider here and the λ of all pages are one: where the slider is let go, the λ of its solution; a λ that was
+    chosen elsewhere moves the slider."""
+    state, lam = st.session_state, settings().lam
+    if state.get("path_lam") not in (None, lam):
+        state.path_here = None
+    here = state.get("path_here")
+    if here and not here["held"]:
+        lam = run.at(here["lam"]).point.lam
+    state.path_lam = lam
+    if lam != settings().lam:
+        change_settings(lam=lam)
+        st.rerun()  # the bar was drawn before
 
 
 def _slider(run: PathRun) -> float:
