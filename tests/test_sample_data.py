@@ -248,9 +248,9 @@ def test_shapes_and_the_longest_name_first() -> None:
 
 def test_the_shipped_path_is_of_the_sample_and_proves_its_gap():
     from cflengine import CompressiveFeatures, read_corpus
-    from cflengine.compression.path_file import read_lambda_path
+    from cflengine.compression import Coder, read_lambda_path, read_stages
     from cflengine.text.token_table import plain_tokens
-    from sample_data.solve import HERE, LAMS, MAX_GRAM
+    from sample_data.solve import FILM_LAM, HERE, LAMS, MAX_GRAM
 
     corpus = read_corpus(HERE / "reviews.csv", text_column="text")
     prepared = CompressiveFeatures(max_gram=MAX_GRAM).prepare(plain_tokens(corpus.texts))
@@ -258,3 +258,10 @@ def test_the_shipped_path_is_of_the_sample_and_proves_its_gap():
     assert tuple(point.lam for point in points) == LAMS
     assert all(point.result.gap < 4e-3 for point in points)
     assert points.nearest(1.0).result.gap < 6e-4
+    lam, film = read_stages(HERE / "reviews.stages", prepared)
+    assert lam == FILM_LAM and [stage.zeta for stage in film] == pytest.approx(np.linspace(0, 1, 11))
+    bound = points.nearest(lam).result.lower_bound
+    assert all(stage.objective >= bound for stage in film) and film[-1].objective < 1.02 * bound
+    coder = Coder(prepared.index, prepared.costs(lam))
+    for stage in film:
+        assert coder.re_encode(stage.cover)[1] == pytest.approx(stage.repaired)

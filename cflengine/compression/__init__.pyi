@@ -44,6 +44,7 @@ from .solvers.registry import SOLVERS
 from .solvers.relay import RelaySettings, estimated_seconds, solve_relay
 from .solvers.reweighting_settings import ReweightingSettings
 from .solvers.run import FINISHED
+from .stages_file import read_stages, write_stages
 from .warm import warm_up
 
 __all__ = [
@@ -122,6 +123,7 @@ __all__ = [
     "read_checkpoint",
     "read_lambda_path",
     "read_project",
+    "read_stages",
     "repeated_passages",
     "solve_homotopy",
     "solve_path",
@@ -134,4 +136,5 @@ __all__ = [
     "write_path",
     "write_project",
     "write_run",
+    "write_stages",
 ]

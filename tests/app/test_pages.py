@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from visiting import TINY, captions, in_address, numbers, press, show, sidebar, sound, until, upload, use
+from visiting import TINY, captions, in_address, numbers, path_job, press, show, sidebar, sound, until, upload, use
 
 from cflengine import Corpus, CorpusError
 from pages.parts.shared import corpora, jobs, state
@@ -211,6 +211,18 @@ def test_a_deep_link_to_a_new_server_goes_through_the_router(warm, board):
 
 
 # ---- corpora
+
+
+def test_the_homotopy_of_the_sample_is_under_the_users_hand(open_app):
+    app = open_app()
+    run = path_job(app).so_far
+    assert not run.stages, "read when it is looked at"
+    app.session_state["first_stages"] = True
+    sound(app.run())
+    assert len(run.stages) == 11 and run.first == 1.0
+    sound(app.select_slider(key="zeta").set_value(run.stages[-1].zeta).run())
+    assert numbers(app)["Cost, rounded here"] == f"{run.stages[-1].objective:,.0f}"
+    assert any(button.label == "▶ Play" for button in app.button)
 
 
 def test_the_sample_is_there_with_its_counts(open_app):

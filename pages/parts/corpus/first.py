@@ -84,10 +84,12 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.caption(f"Stopped: {done} of {len(run.lams)} λ are certified.")
             _go_on()
-    if run.stages:
-        with st.expander("How it was found: ζ from 0 to 1", key="first_stages"):
-            first = next(point for point in run.points if point.lam == run.first)
-            draw_scrubber(run.model(first.lam), loaded.corpus, run.stages)
+    if run.stages or run.film is not None:
+        film = st.expander("How it was found: ζ from 0 to 1", key="first_stages", on_change="rerun")
+        if film.open:
+            run.read_film()
+            with film:
+                draw_scrubber(run.model(run.points.nearest(run.first).lam), loaded.corpus, run.stages)
 
 
 def _go_on() -> None:

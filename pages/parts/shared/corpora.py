@@ -37,7 +37,8 @@ from cflengine.text import (
 
 _KEEP = 4
 SMALL = 2_000_000  # characters, which are cut into tokens in a fraction of a second by any means
-SAMPLE_PATH, SAMPLE_MAX_GRAM = sample_file("reviews.path"), 3  # written by sample_data/solve.py
+# written by sample_data/solve.py
+SAMPLE_PATH, SAMPLE_FILM, SAMPLE_MAX_GRAM = sample_file("reviews.path"), sample_file("reviews.stages"), 3
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from cflengine.compression import (
     estimated_seconds,
     pointers_by_length,
     read_lambda_path,
+    read_stages,
     solve_path,
     solve_relay,
 )
@@ -109,6 +110,7 @@ class PathRun:
         self.corpus: PreparedCorpus | None = None
         self.by_homotopy = False  # whether the first λ is solved by it
         self.stages: tuple[StageSnapshot, ...] = ()  # of the homotopy, where one was run
+        self.film: Path | None = None  # a file of them, which is read when they are asked for
         self.first = NAN  # the λ that is solved before all others
         self.picture: Picture | None = None  # of the first λ, while it is solved
         self.early = False  # whether the only point is what that solve had by then
@@ -124,6 +126,12 @@ class PathRun:
         corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.segment_ptr, max_gram))
         points = read_lambda_path(file, corpus)
         return cls.known(points, corpus, max_gram, texts)
+
+    def read_film(self) -> None:
+        """The stages of :attr:`film`, unless there are some. Raises ModelFileError."""
+        if self.film is not None and not self.stages:
+            assert self.corpus is not None
+            self.first, self.stages = read_stages(self.film, self.corpus)
 
     @classmethod
     def known(

@@ -67,6 +67,7 @@ def sample_job() -> Job:
     loaded = corpora.recall(corpora.SAMPLE)
     assert loaded is not None
     run = PathRun.kept(corpora.SAMPLE_PATH, loaded.table, corpora.SAMPLE_MAX_GRAM, loaded.corpus.texts)
+    run.film = corpora.SAMPLE_FILM
     job = _done(loaded.corpus.name, (corpora.SAMPLE, PATH, "shipped"), run, id=SAMPLE_JOB)
     BOARD.keep(job)
     return job
