@@ -94,9 +94,9 @@ def read_stages(
     stages = []
     for k, (objective, covered, n_pointers, used) in enumerate(solutions):
         require(covered, name)
-        facts = {key: NAN if told[key][k] is None else told[key][k] for key in _TOLD}
-        counted: dict[str, Any] = {"objective": objective, "n_pointers": n_pointers, "dictionary_size": int(used.sum())}
-        stages.append(StageSnapshot(**facts, **counted, cover=cover[k], weights=weights[k]))
+        facts: dict[str, Any] = {key: NAN if told[key][k] is None else told[key][k] for key in _TOLD}
+        facts |= {"objective": objective, "n_pointers": n_pointers, "dictionary_size": int(used.sum())}
+        stages.append(StageSnapshot(**facts, cover=cover[k], weights=weights[k]))
     return float(header["lam"]), tuple(stages)
 
 

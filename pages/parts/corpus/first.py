@@ -7,6 +7,7 @@ import math
 
 import streamlit as st
 
+from cflengine.compression import read_stages
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.components.live_text import LiveDocuments, live_text
 from pages.parts.components.text_view import text_view
@@ -87,7 +88,8 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     if run.stages or run.film is not None:
         film = st.expander("How it was found: ζ from 0 to 1", key="first_stages", on_change="rerun")
         if film.open:
-            run.read_film()
+            if run.film is not None and run.corpus is not None and not run.stages:
+                run.first, run.stages = read_stages(run.film, run.corpus)
             with film:
                 draw_scrubber(run.model(run.points.nearest(run.first).lam), loaded.corpus, run.stages)
 

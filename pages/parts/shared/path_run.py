@@ -35,7 +35,6 @@ from cflengine.compression import (
     estimated_seconds,
     pointers_by_length,
     read_lambda_path,
-    read_stages,
     solve_path,
     solve_relay,
 )
@@ -126,12 +125,6 @@ class PathRun:
         corpus = PreparedCorpus(table, index_by_sorting(table.tokens, table.segment_ptr, max_gram))
         points = read_lambda_path(file, corpus)
         return cls.known(points, corpus, max_gram, texts)
-
-    def read_film(self) -> None:
-        """The stages of :attr:`film`, unless there are some. Raises ModelFileError."""
-        if self.film is not None and not self.stages:
-            assert self.corpus is not None
-            self.first, self.stages = read_stages(self.film, self.corpus)
 
     @classmethod
     def known(
