@@ -12,6 +12,7 @@ from visiting import captions, numbers, press, show, sound, until, use
 from cflengine import Corpus
 from cflengine.text.tokens import Tokenizer
 from pages.parts.boilerplate.run import BoilerplateRun
+from pages.parts.boilerplate.view import has_words
 from pages.parts.shared.corpora import recall
 from pages.parts.shared.jobs import BOARD, Job
 
@@ -69,6 +70,17 @@ def test_the_clean_corpus(looked, downloads):  # noqa: F811
     press(looked, "Go on with the clean corpus")
     loaded = recall(looked.session_state["corpus_id"])
     assert loaded.corpus.name == "mails, clean" and len(loaded.corpus) == 3
+
+
+@pytest.mark.parametrize(
+    ("passage", "words"),
+    [
+        ("In reply to John", True), ("---- 12 34 ----", False), ("| a | b | 3 |", False), ("Straße", False),
+        ("这家酒店的服务很好", True), ("ราคาไม่แพง", True), ("第3页", False),
+    ],
+)  # fmt: skip
+def test_what_a_passage_needs_to_have_words(passage, words):
+    assert has_words(passage) == words
 
 
 def test_what_is_cut_and_left_out():

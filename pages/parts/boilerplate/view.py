@@ -12,7 +12,7 @@ import streamlit as st
 from cflengine import Corpus
 from cflengine.engine import frame_csv
 from pages.parts.boilerplate.run import LEAST, BoilerplateRun, clean_frame
-from pages.parts.corpus.reading import take_corpus
+from pages.parts.corpus.reading import Reading, begin_reading
 from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
@@ -85,7 +85,7 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     places = zip(frame["place"], frame["words"], strict=True)
     frame.insert(0, "passage", [run.text(place, words, texts, 160) for place, words in places])
     everything = st.toggle("Also lines and tables without words", key="boilerplate_everything")
-    said = frame["passage"].map(lambda text: len(_WORDS.findall(text)) >= 3)
+    said = frame["passage"].map(has_words)
     if not everything and said.any():
         frame = frame[said].reset_index(drop=True)
     left, right = st.columns([3, 2], gap="medium")
@@ -118,6 +118,13 @@ def draw_passages(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         passage = html.escape(run.text(int(first["place"]), int(first["words"]), texts))
         st.html(f"<p>{passage}</p>")
         st.caption(f"In {many(len(where), 'document')}: {shown}")
+
+
+def has_words(passage: str) -> bool:
+    """Three words at least; or six letters of a script that puts no blanks between words, or whose letters have no
+    capitals."""
+    uncased = sum(map(str.isalpha, passage)) - sum(letter.lower() != letter.upper() for letter in passage)
+    return len(_WORDS.findall(passage)) >= 3 or uncased >= 6
 
 
 def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
@@ -160,6 +167,15 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         st.html(f'{_STYLE}<div class="bp">{marked}</div>')
 
 
+def _clean(run: BoilerplateRun, loaded: LoadedCorpus, most: float, cut: bool) -> LoadedCorpus:
+    """What stays, as a corpus."""
+    stem, (texts, kept) = Path(loaded.corpus.name).stem or "corpus", run.clean(loaded.corpus, most, cut)
+    own = loaded.corpus.metadata.iloc[kept].reset_index(drop=True)
+    clean = Corpus.from_texts(texts, f"{stem}, clean", own, min_words=0)
+    options = {"text_column": "text"}
+    return corpora.remember(clean, source=f"{stem}-clean.csv", options=options, tokens=loaded.tokens)
+
+
 def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
     """What stays, to take away or to go on with."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
@@ -181,14 +197,8 @@ def draw_clean(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
 
     with st.container(horizontal=True, gap="small"):
         if st.button("Go on with the clean corpus", type="primary", disabled=not stays, key="boilerplate_take"):
-            texts, kept = run.clean(corpus, most / 100, cut)
-            own = corpus.metadata.iloc[kept].reset_index(drop=True)
-            clean = Corpus.from_texts(texts, f"{stem}, clean", own, min_words=0)
-            take_corpus(corpora.remember(clean, source=f"{stem}-clean.csv", options={"text_column": "text"},
-                                         tokens=loaded.tokens))  # fmt: skip
-            if st.session_state.get("pending_corpus"):  # Corpus asks whether what runs may be stopped
-                st.switch_page("pages/corpus.py")
-            st.rerun()
+            begin_reading(lambda watch: Reading(_clean(run, loaded, most / 100, cut)), f"{stem}, clean")
+            st.switch_page("pages/corpus.py")  # which asks whether what runs may be stopped
         st.container(width="content").download_button(
             "Clean corpus (CSV)", made, f"{stem}-clean.csv", "text/csv", on_click="ignore", key="boilerplate_csv",
             disabled=not stays,

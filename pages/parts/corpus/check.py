@@ -7,10 +7,14 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.text import CorpusCheck
+from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
+from pages.parts.shared.jobs import BOARD, FAILED, Job
+from pages.parts.shared.state import look_after
 from pages.parts.shared.words import many, number, percent, plain
 
 MOST_TOKENS = 12_000_000  # more are looked at when asked for: it takes some seconds
+PATIENCE_S = 0.7  # a look that is done by then needs no second run of the page
 _SCRIPTS = {"CJK": "Chinese characters", "HIRAGANA": "Hiragana", "KATAKANA": "Katakana"}
 _ROLES = {
     "split": "split: pages take it without being asked", "date": "dates", "id": "a name for each document",
@@ -21,10 +25,37 @@ _ROLES = {
 
 def draw_check(loaded: LoadedCorpus) -> None:
     """What was found, one sentence each; nothing is said of what is as it should be."""
-    known = loaded.is_checked or loaded.table.n_tokens <= MOST_TOKENS
-    if not known and not st.button("Look for repeated documents", key="check_now"):
-        return
-    st.markdown("\n".join(f"- {sentence}" for sentence in sentences(loaded.check, loaded)))
+    job = None if loaded.is_checked else _look(loaded)
+    if loaded.is_checked:
+        st.markdown("\n".join(f"- {sentence}" for sentence in sentences(loaded.check, loaded)))
+    elif job is not None and job.state == FAILED:
+        st.error(plain(job.error))
+    elif job is not None:
+        st.fragment(_looking, run_every=0.5)(job.id)
+
+
+def _look(loaded: LoadedCorpus) -> Job | None:
+    """The look at the corpus, in a thread of its own: a large one takes seconds. None where it has not been asked for
+    yet."""
+    corpus_id, job_id = st.session_state.get("check_job", ("", ""))
+    job = BOARD.get(job_id) if corpus_id == loaded.id else None
+    if job is not None:
+        return job
+    if loaded.table.n_tokens > MOST_TOKENS and not st.button("Look for repeated documents", key="check_now"):
+        return None
+    job = Job("The corpus", (loaded.id, "check"), lambda job: loaded.check, passing=True)
+    st.session_state.check_job = (loaded.id, job.id)
+    look_after(job)
+    BOARD.start(job)
+    job.ended.wait(PATIENCE_S)
+    return job
+
+
+def _looking(job_id: str) -> None:
+    job = BOARD.seen(job_id)
+    if job is not None:
+        st.caption("Looking at the corpus: language, repeated documents, what is no text …")
+        rerun_at_end(job)
 
 
 def draw_roles(loaded: LoadedCorpus) -> None:

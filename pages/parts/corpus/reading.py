@@ -35,8 +35,14 @@ class Reading:
 
 
 def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> NoReturn:
-    """Read a corpus and make it the session's; where that takes long, the page goes on and shows how far it is. Ends
-    the script run and begins another.
+    """Read a corpus and make it the session's (:func:`begin_reading`). Ends the script run and begins another."""
+    begin_reading(read, name, total)
+    st.rerun()
+
+
+def begin_reading(read: Callable[[Watch], Reading], name: str, total: int = 0) -> None:
+    """Read a corpus, which the next script run makes the session's; where that takes long, the page Corpus shows how
+    far it is.
 
     total: the bytes of the file, 0 where they are not known.
     """
@@ -53,7 +59,6 @@ def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> NoRet
     thread = BOARD.start(job)
     with st.spinner("Reading and counting …"):
         thread.join(PATIENCE_S)
-    st.rerun()
 
 
 def _work(job: Job, read: Callable[[Watch], Reading]) -> Reading:

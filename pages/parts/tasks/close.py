@@ -24,6 +24,7 @@ from cflengine.experiments import (
 from cflengine.linear import about_corpus, write_long_csv
 from cflengine.text import sentence_spans
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
+from pages.parts.shared.asking import asked
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
@@ -31,7 +32,7 @@ from pages.parts.shared.glossary import ICONS
 from pages.parts.shared.metrics import table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
-from pages.parts.shared.state import change_settings, current_job, is_stale, run_solver, stop_job
+from pages.parts.shared.state import TASKS, change_settings, current_job, is_stale, run_solver, stop_job
 from pages.parts.shared.words import plain
 from pages.parts.tasks.figures import curve_figure, points_figure
 from pages.parts.tasks.run import TasksRun
@@ -117,7 +118,10 @@ def _shortened(text: str, most: int = 160) -> str:
 def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Series) -> None:
     """A document with the words that speak for what was predicted, and against."""
     task, document = finding.task, int(row["document"])
-    text, (X, weights) = loaded.corpus.texts[document], _judge_of(finding, run, document)
+    text, judge = loaded.corpus.texts[document], _judge_of(finding, run, document)
+    if judge is None:
+        return
+    X, weights = judge
     number = task.measure == "mse"
     said, truth = ("", "") if number else (str(row["compressed"]), str(row["truth"]))
     known = number or {said, truth} <= ({said, truth} if len(weights.names) == 1 else set(weights.names))
@@ -146,15 +150,17 @@ def _document(finding: Finding, run: TasksRun, loaded: LoadedCorpus, row: pd.Ser
     )
 
 
-def _judge_of(finding: Finding, run: TasksRun, document: int) -> tuple[Any, Any]:
-    """The features and the weights of the model that judged a document, kept for the session."""
-    split, known = finding.task.split_of(document), st.session_state.get("tasks_judge")
-    if known is None or known[0] is not finding or known[1] != split:
+def _judge_of(finding: Finding, run: TasksRun, document: int) -> tuple[Any, Any] | None:
+    """The features and the weights of the model that judged a document; None until they are there, which is said."""
+    split = finding.task.split_of(document)
+
+    def work() -> tuple[Any, Any]:
         X = run.evaluation.weighted(judge_of(finding, document).make())
         with to_the_end(finding.task):
-            weights = finding.task.weights(X, finding.standing.recommended.outcome.chosen, split)
-        known = st.session_state.tasks_judge = (finding, split, X, weights)
-    return known[2], known[3]
+            return X, finding.task.weights(X, finding.standing.recommended.outcome.chosen, split)
+
+    key = (st.session_state.get(f"{TASKS}_id"), finding.task.target.column, split)
+    return asked("judge", key, work, waiting="The model that judged this document is made again …")
 
 
 def draw_learning(finding: Finding) -> None:
