@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 
 from pages.parts.compare.controls import draw_compare_controls
+from pages.parts.compare.groups import current_groups
 from pages.parts.compare.view import choose_group, chosen_phrase, draw_cross, draw_keys, draw_plot, draw_rates
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import draw_stage, invite
@@ -44,7 +45,7 @@ if possible and run is not None and run.ready:
             if chosen is None:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
         if chosen is not None:
-            of_group = loaded.corpus.metadata[run.choice.column].astype(str) == group
+            of_group = current_groups()[0][run.choice.column].astype(str) == group
             draw_concordance(loaded, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group)
     with plot:
         draw_plot(run, group)

@@ -13,6 +13,7 @@ from visiting import captions, choose_rows, markdown, press, show, sound, until,
 
 from cflengine.compression import count_matrix, periods_of, permuted_weight
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
+from pages.parts.compare.groups import with_groupings
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.compare.view import counted, file_part, keys_table
 from pages.parts.overtime.figures import rates_figure as over_time
@@ -165,6 +166,32 @@ def test_a_stop_keeps_the_key_phrases(corpus, monkeypatch):
     app, job = compared(corpus)
     assert job.result.cross is None and len(job.result.frames) == 2
     assert "Stopped before this was known" in captions(app)
+
+
+def test_dates_and_numbers_can_be_compared(open_app):
+    days = pd.date_range("2019-11-01", periods=60, freq="11D")
+    frame = pd.read_csv(io.BytesIO(debates())).iloc[:50].assign(day=days[:50].astype(str), score=np.arange(50) / 7)
+    app = use(open_app(), "dated.csv", frame.to_csv(index=False).encode())
+    press(show(app, "compare"), "Compress it")
+    until(lambda: not BOARD.get(app.session_state["path_id"]).active)
+    box = sound(app.run()).selectbox(key="widget_compare_column")
+    assert {"day, by year", "score, in quarters"} <= set(box.options)
+    sound(box.set_value("day, by year").run())
+    app, job = compared(app)
+    assert job.state == DONE and set(job.result.frames) == {"2019", "2020", "2021"}
+    sound(app.selectbox(key="widget_compare_column").set_value("score, in quarters").run())
+    app, job = compared(app)
+    assert sorted(job.result.frames)[0] == "0 to 1.714" and len(job.result.frames) == 4
+    assert sum((job.result.group == k).sum() for k in range(4)) == 50
+
+
+def test_groupings_of_odd_columns():
+    frame = pd.DataFrame({"x": [1.0, np.nan, np.inf, *range(60)], "x, in quarters": ["own"] * 63})
+    assert with_groupings(frame).equals(frame), "a column of that name is the user's own"
+    parts = with_groupings(frame[["x"]])["x, in quarters"]
+    assert parts.isna().sum() == 2 and parts.nunique() == 4
+    one = pd.DataFrame({"t": pd.to_datetime(["2024-01-02", None, "2024-03-04"], utc=True)})
+    assert with_groupings(one)["t, by month"].dropna().tolist() == ["2024-01", "2024-03"]
 
 
 def test_a_corpus_without_groups_says_so(open_app):

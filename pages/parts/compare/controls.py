@@ -7,20 +7,20 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.compare.groups import MOST_GROUPS, current_groups
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns
 from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import COMPARE, current_corpus, current_job, start_job, stop_job
 
-MOST_GROUPS, FIRST = 12, 6
+FIRST = 6  # groups that are compared unasked
 
 
 def draw_compare_controls(found: Solution) -> bool:
     """Column, groups, Compare and Stop; False where the corpus has no groups, which is said."""
-    columns = current_label_columns()
+    _, columns = current_groups()
     if not columns:
         return False
     job, choice = current_job(COMPARE), _choice(columns)
@@ -68,10 +68,10 @@ def _key(found: Solution) -> tuple[Any, ...]:
 def start_compare(found: Solution) -> None:
     """Queue a comparison of the session's groups."""
     loaded, key = current_corpus(), _key(found)
-    run, model = CompareRun(key[2]), found.model
+    run, model, (metadata, _) = CompareRun(key[2]), found.model, current_groups()
 
     def work(job: Job) -> CompareRun:
-        run.run(model, list(loaded.corpus.texts), loaded.corpus.metadata, job)
+        run.run(model, list(loaded.corpus.texts), metadata, job)
         return run
 
     start_job(COMPARE, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))

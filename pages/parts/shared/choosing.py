@@ -29,7 +29,7 @@ KEEP_LEFT = 3  # corpora whose results a session finds again
 _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
     "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "group_members", "gram",
-    "names_chosen", "comparison_open", "boilerplate_group", "boilerplate_document",
+    "names_chosen", "comparison_open", "compare_groups", "boilerplate_group", "boilerplate_document",
     "phrase_query", "phrase_is_pattern", "phrase_regular", "phrase_document",
 )  # fmt: skip
 

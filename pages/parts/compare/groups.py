@@ -1,0 +1,47 @@
+"""What documents can be grouped by: columns of few values as they are, dates by year or month, numbers by quarters."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
+
+from pages.parts.shared.labels import current_label_columns, label_columns
+from pages.parts.shared.state import current_corpus
+
+MOST_GROUPS = 12  # that are compared; numbers of more values than that are cut into quarters
+QUARTERS = 4
+
+
+def current_groups() -> tuple[pd.DataFrame, dict[str, list[str]]]:
+    """The session's columns with their groupings, and those of groups -> their values, the most frequent first; where
+    there are none, that is said."""
+    loaded, state = current_corpus(), st.session_state
+    known = state.get("compare_groups")
+    if known is None or known[0] != loaded.id:
+        frame = with_groupings(loaded.corpus.metadata)
+        known = state.compare_groups = (loaded.id, frame, label_columns(frame, some=True))
+    if not known[2]:
+        current_label_columns()
+    return known[1], known[2]
+
+
+def with_groupings(metadata: pd.DataFrame) -> pd.DataFrame:
+    """The columns, and behind them those that dates and numbers of many values make."""
+    found: dict[str, pd.Series] = {}
+    for column in metadata.columns:
+        values = metadata[column]
+        if is_datetime64_any_dtype(values):
+            unit, code = ("year", "%Y") if values.dt.year.nunique() > 1 else ("month", "%Y-%m")
+            found[f"{column}, by {unit}"] = values.dt.strftime(code)
+        elif is_numeric_dtype(values) and not is_bool_dtype(values) and values.nunique() > MOST_GROUPS:
+            found[f"{column}, in quarters"] = _quarters(values)
+    own = {name: values for name, values in found.items() if name not in metadata.columns}
+    return metadata.assign(**own) if own else metadata
+
+
+def _quarters(values: pd.Series) -> pd.Series:
+    """Which quarter of the documents a number is in, by its least and its greatest number, "4.2 to 5"."""
+    part = pd.qcut(values.where(values.abs() < float("inf")), QUARTERS, labels=False, duplicates="drop")
+    names = {number: f"{own.min():.4g} to {own.max():.4g}" for number, own in values.groupby(part)}
+    return part.map(names)
