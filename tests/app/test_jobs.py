@@ -255,6 +255,18 @@ def test_why_a_job_ended(own_board):
     assert [job.reason for job in (done, failed, solved, stopped)] == ["done", "failed", "time limit", "interrupted"]
 
 
+def test_a_trace_of_hours_has_a_length_too(monkeypatch):
+    monkeypatch.setattr(jobs, "KEEP_ROWS", 100)
+    job = Job("long", (), print)
+    for n in range(20_000):
+        job.note({"i": n, "phase": 0.0 if n < 15_001 else 1.0})
+    seen = [row["i"] for row in job.rows]
+    assert seen[:100] == list(range(100)) and len(seen) < 900 and seen == sorted(seen)
+    assert 15_001 in seen, "where a phase begins"
+    job.note({"i": -1, "phase": math.nan})
+    assert job.rows[-1]["i"] == -1, "the end"
+
+
 def test_large_results_are_forgotten_sooner(own_board):
     half = jobs.KEEP_TOKENS // 2
     for n in range(3):

@@ -79,7 +79,7 @@ class _Lane:
         self.job, self.number, self.name, self.tell = job, number, name, tell
 
     def __call__(self, stats: IterationStats) -> bool:
-        self.job.rows.append(trace_row(stats) | {"s": self.number, "who": self.name, "i": stats.work})
+        self.job.note(trace_row(stats) | {"s": self.number, "who": self.name, "i": stats.work})
         proved = f", proved within {gap_words(stats.gap)} of the best" if math.isfinite(stats.gap) else ""
         self.tell(f"{TITLES[self.name]}: {many(math.ceil(stats.work), 'pass', 'passes')} over the data{proved}")
         return self.job.poll()

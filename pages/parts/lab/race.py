@@ -68,7 +68,7 @@ class Lane:
             self.setup = time.perf_counter() - self.began - stats.elapsed_s
         row = trace_row(stats) | {"s": self.number, "who": self.name, "t": stats.elapsed_s + self.setup}
         self.rows.append(row)
-        self.job.rows.append(row)
+        self.job.note(row)
         return self.job.poll()
 
     def poll(self) -> bool:

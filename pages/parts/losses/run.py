@@ -202,7 +202,7 @@ class _Fit:
             self.first = self.first and stats.iteration >= self.last
         if self.first and here == self.thread:
             self.last = stats.iteration
-            self.job.rows.append(trace_row(stats) | {"i": stats.work})
+            self.job.note(trace_row(stats) | {"i": stats.work})
         return self.job.poll()
 
 
@@ -214,5 +214,5 @@ class _Lane:
 
     def __call__(self, stats: IterationStats) -> bool:
         row = trace_row(stats) | {"s": self.number, "t": stats.extra["sweep_s"], "i": stats.extra["operations"]}
-        self.job.rows.append(row)
+        self.job.note(row)
         return self.job.poll()

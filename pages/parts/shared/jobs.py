@@ -40,6 +40,7 @@ GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
 STOPPING_S = 0.7  # a Stop is waited for: mostly the page that follows it shows the result
 SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
 KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results kept beside those that open tabs show
+KEEP_ROWS = 4_000  # of a trace, before it gets coarser
 TRACE_PATH = "/cfl/trace"
 _SOLVER = "solver"  # how the worker thread's name begins
 
@@ -60,6 +61,7 @@ class Job:
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     state: str = QUEUED
     rows: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    n_events: int = 0
     so_far: Any = field(default=None, repr=False)  # what pages may look at before the result is there
     result: Any = field(default=None, repr=False)
     error: str = ""
@@ -105,9 +107,17 @@ class Job:
             self.stop.set()
         return not self.stop.is_set()
 
+    def note(self, row: dict[str, Any]) -> None:
+        """An event for the chart. All of the first KEEP_ROWS are kept; of as many rows after them every second event
+        is, then every fourth, and so on, and every one in which a phase begins: a trace of hours has a length, too."""
+        every = 1 << (len(self.rows) // KEEP_ROWS)
+        self.n_events += 1
+        if self.n_events % every == 0 or row.get("phase") != self.rows[-1].get("phase"):
+            self.rows.append(row)
+
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
-        self.rows.append(trace_row(stats))
+        self.note(trace_row(stats))
         if self.gives_way is not None and self.poll():
             self.gives_way()
         return self.poll()
