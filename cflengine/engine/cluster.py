@@ -77,13 +77,23 @@ def lost_error(what: str) -> InputError:
 
 
 def check_workers(client: Client) -> None:
-    """Raises InputError where there are no workers, or one that does not have this version of the package."""
+    """Raises InputError where there are no workers, or where one, or the scheduler, does not have this version of the
+    package."""
     try:
         client.wait_for_workers(1, timeout=WORKERS_S)
     except TimeoutError:
         raise InputError(f"the cluster has no workers, nor did one come within {WORKERS_S:.0f} s.") from None
     for address, found in _versions(client).items():
-        _refuse_other(address, found)
+        _refuse_other(f"worker {address}", found)
+    _refuse_other("the scheduler", _scheduler_version(client))
+
+
+def _scheduler_version(client: Client) -> str:
+    """Of the scheduler, which reads the work it hands on. Raises InputError where it does not have this package."""
+    try:
+        return str(client.run_on_scheduler(version))
+    except (ImportError, AttributeError) as error:
+        raise _cannot_run("the scheduler", error) from error
 
 
 def usable_workers(client: Client) -> list[str]:
@@ -98,7 +108,8 @@ def usable_workers(client: Client) -> list[str]:
         time.sleep(_AGAIN_S)
     usable = sorted(address for address, found in versions.items() if found == __version__)
     if not usable:
-        _refuse_other(*next(iter(versions.items())))
+        address, found = next(iter(versions.items()))
+        _refuse_other(f"worker {address}", found)
     return usable
 
 
@@ -107,15 +118,18 @@ def _versions(client: Client) -> dict[str, str]:
     found = client.run(version, on_error="return")
     wrong = next((one for one in found.values() if isinstance(one, Exception) and not isinstance(one, OSError)), None)
     if wrong is not None:
-        raise InputError(
-            f"the workers cannot run cflengine {__version__}: install it there, too ({type(wrong).__name__}: {wrong})."
-        ) from wrong
+        raise _cannot_run("the workers", wrong) from wrong
     return {address: answer for address, answer in found.items() if isinstance(answer, str)}
 
 
-def _refuse_other(address: str, found: str) -> None:
+def _cannot_run(who: str, error: Exception) -> InputError:
+    said = f"{type(error).__name__}: {error}"
+    return InputError(f"{who} cannot run cflengine {__version__}: install it there, too ({said}).")
+
+
+def _refuse_other(who: str, found: str) -> None:
     if found != __version__:
-        raise InputError(f"worker {address} has cflengine {found}, but this is {__version__}: they must be the same.")
+        raise InputError(f"{who} has cflengine {found}, but this is {__version__}: they must be the same.")
 
 
 @contextmanager

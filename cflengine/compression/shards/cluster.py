@@ -42,6 +42,7 @@ class _Place:
     worker: str
     copy: Resting
     calls: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    held: Future | None = None  # on the worker, as long as it is here
     seconds: float = 0.0
     copy_after: float = field(default_factory=lambda: _COPY_AFTER_S)
 
@@ -54,7 +55,7 @@ class OnCluster:
         self.client, self.run = client, secrets.token_hex(8)
         self.scratch = None if scratch is None else str(scratch)
         self.progress = Progress(recording=False)
-        self.exchanged = 0
+        self.exchanged = self.handed_out = 0
         self._places: list[_Place] = []
         engine_cluster.check_workers(client)
         workers = engine_cluster.usable_workers(client)
@@ -62,6 +63,7 @@ class OnCluster:
             for k, shard in enumerate(shards):
                 copy = Resting(folder / f"copy-{k}.a")
                 copy.put(shard)
+                self.handed_out += copy.path.stat().st_size
                 self._places.append(_Place(workers[k % len(workers)], copy))
                 with suppress(_LostError):  # the first call will find out
                     self._hold(k, shard)
@@ -115,13 +117,18 @@ class OnCluster:
     def _result(self, k: int, future: Future) -> Any:
         """What a worker answers about a shard. Raises _LostError where it is lost meanwhile, or what went wrong
         there."""
+        self._wait_for(k, future)
+        return future.result()
+
+    def _wait_for(self, k: int, future: Future) -> None:
+        """Until it is done; raises as ``_result`` does."""
         from distributed import wait
 
         while True:
             with suppress(TimeoutError), self.client.as_current():
                 wait(future, timeout=_ASKED_EVERY_S)
             if future.status == "finished":
-                return future.result()
+                return
             here = self._places[k].worker in self.client.scheduler_info(n_workers=-1)["workers"]
             if future.status == "error" and here and not isinstance(future.exception(), on_worker.NotHeldError):
                 future.result()  # raises it
@@ -130,7 +137,9 @@ class OnCluster:
                 raise _LostError
 
     def _hold(self, k: int, shard: Shard) -> None:
-        self._result(k, self._task(self._places[k].worker, on_worker.hold, self.run, k, shard, self.scratch))
+        place = self._places[k]
+        place.held = self._task(place.worker, on_worker.hold, self.run, k, shard, self.scratch)
+        self._wait_for(k, place.held)
 
     def _make_again(self, k: int) -> None:
         """The shard on another worker, where there is one, from its last copy, with what was done since."""
@@ -138,6 +147,7 @@ class OnCluster:
         workers = engine_cluster.usable_workers(self.client)
         place.worker = min(workers, key=lambda worker: (worker == place.worker, used.count(worker)))
         self._hold(k, place.copy.get())
+        self.handed_out += place.copy.path.stat().st_size
         for method, arguments in place.calls:  # all of which had come to their ends
             self._result(k, self._task(place.worker, on_worker.call, self.run, k, method, arguments, None))
 
@@ -163,4 +173,5 @@ class OnCluster:
             raise
         old, place.copy, place.calls = place.copy, new, []
         old.path.unlink(missing_ok=True)
+        self.handed_out += new.path.stat().st_size
         place.copy_after = max(_COPY_AFTER_S, _WORK_A_COPY * (time.monotonic() - began))

@@ -24,9 +24,11 @@ def perform(shard: Any, method: str, arguments: Sequence[Any], progress: Progres
 
 
 class Executor(Protocol):
-    """Calls a method on every shard. ``exchanged``: bytes of the vectors that went to shards and came back."""
+    """Calls a method on every shard. ``exchanged``: bytes of the vectors that went to shards and came back;
+    ``handed_out``: of shards that went to workers, and of the copies that came from them."""
 
     exchanged: int
+    handed_out: int
     progress: Progress
 
     @property
@@ -46,7 +48,7 @@ class InTurn:
 
     def __init__(self, shards: Iterable[Shard], folder: Path | None = None) -> None:
         self.progress = Progress(recording=False)
-        self.exchanged = 0
+        self.exchanged = self.handed_out = 0
         self._shards: list[Shard | Resting] = []
         for shard in shards:
             self._shards.append(shard if folder is None else Resting(folder / f"shard-{len(self._shards)}"))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 import time
+import weakref
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,13 +31,25 @@ class NotHeldError(Exception):
     """A shard that this process does not hold: it is another one than that which did, at the same address."""
 
 
-def hold(run: str, k: int, shard: Shard, scratch: str | None) -> None:
+class Held:
+    """A shard that is held as long as this is: the result of :func:`hold`, which stays on the worker for as long as a
+    client wants it. Where the client is gone, so is the shard."""
+
+    def __init__(self, run: str, k: int) -> None:
+        weakref.finalize(self, _let_go, run, k, _held[run, k])
+
+    def __reduce__(self) -> str:
+        raise pickle.PicklingError("it stands for what is on this worker.")
+
+
+def hold(run: str, k: int, shard: Shard, scratch: str | None) -> Held:
     """Take a shard; it rests on the worker's disk between its turns."""
     if run not in _folders:
         stack = ExitStack()
         _folders[run] = stack, stack.enter_context(shards_folder(scratch))
     _held[run, k] = Resting(_folders[run][1] / f"shard-{k}")
     _held[run, k].put(shard)
+    return Held(run, k)
 
 
 def call(run: str, k: int, method: str, arguments: tuple[Any, ...], seconds: float | None) -> Answer:
@@ -60,6 +74,14 @@ def drop(run: str) -> None:
         del _held[key]
     if run in _folders:
         _folders.pop(run)[0].close()
+
+
+def _let_go(run: str, k: int, rest: Resting) -> None:
+    """Forget a shard, unless it has been taken anew since; with the last of a run its folder."""
+    if _held.get((run, k)) is rest:
+        del _held[run, k]
+        if not any(other == run for other, _ in _held):
+            drop(run)
 
 
 def _resting(run: str, k: int) -> Resting:

@@ -142,7 +142,8 @@ class ShardedRun(GuidedPhases, Run):
         self.iteration += n
         self.work += n
         extra = {} if stage == ANNEALING else {"relaxation": self.unit * self.relaxation, "zeta": 0.0}
-        exchanged = {"exchanged_bytes": float(self.executor.exchanged)}
+        executor = self.executor
+        exchanged = {"exchanged_bytes": float(executor.exchanged), "handed_out_bytes": float(executor.handed_out)}
         self.progress.show(self)
         return self.report(stage, support=self.support, extra=extra | exchanged)
 

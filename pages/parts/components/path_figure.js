@@ -61,8 +61,10 @@ function axis(theme) {
 }
 
 // Shares on top of one another: thicker lines for longer K-grams, as in the text.
-function areaTraces(points, theme) {
-  const lengths = points[0]?.shares.length ?? 0;
+function areaTraces(solved, theme) {
+  const lengths = solved[0]?.shares.length ?? 0;
+  const [only] = solved; // an area of one point would have no width
+  const points = solved.length === 1 ? [0.96, 1.04].map((times) => ({ ...only, lam: times * only.lam })) : solved;
   return Array.from({ length: lengths }, (_, k) => ({
     uid: `share${k}`, type: "scatter", mode: "lines", stackgroup: "shares", name: words(k + 1),
     x: points.map((point) => point.lam), y: points.map((point) => point.shares[k]),

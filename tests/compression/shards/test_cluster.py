@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -184,9 +185,17 @@ def test_a_cluster_without_workers_is_one_sentence(monkeypatch):
         check_workers(client)
 
 
-def client_of(versions):
-    """A client whose workers answer so."""
-    return SimpleNamespace(wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: versions)
+def client_of(versions, scheduler=__version__):
+    """A client whose workers answer so, and whose scheduler, or raises so."""
+
+    def run_on_scheduler(function):
+        if isinstance(scheduler, Exception):
+            raise scheduler
+        return scheduler
+
+    return SimpleNamespace(
+        wait_for_workers=lambda *_, **__: None, run=lambda *_, **__: versions, run_on_scheduler=run_on_scheduler
+    )
 
 
 def test_workers_that_come_back_are_waited_for():
@@ -224,6 +233,47 @@ def test_workers_without_the_package_are_refused():
         check_workers(client_of({"tcp://b:1": __version__, "tcp://a:1": RuntimeError("of some other kind")}))
 
 
+def test_a_scheduler_without_the_package_is_refused():
+    """It reads what it hands on."""
+    with pytest.raises(InputError, match=r"the scheduler cannot run cflengine .*install it there, too"):
+        check_workers(client_of({"tcp://a:1": __version__}, ModuleNotFoundError("No module named 'cflengine'")))
+    with pytest.raises(InputError, match=r"the scheduler has cflengine 0.0.1, but this is"):
+        check_workers(client_of({"tcp://a:1": __version__}, "0.0.1"))
+    check_workers(client_of({"tcp://a:1": __version__}))
+
+
+def test_a_client_that_is_gone_leaves_nothing_on_workers(cluster, tmp_path):
+    """As one that was killed does: it says nothing, the scheduler finds out."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    shards = solver._shards(INDEX, costs_of(INDEX), np.array([0, 3, INDEX.n_documents]), Watch())
+    client = distributed.Client(cluster.scheduler_address, set_as_default=False)
+    executor = OnCluster(client, shards, tmp_path, scratch)
+    assert executor.handed_out > 0 and list(scratch.iterdir())
+    client.close()
+    until = time.monotonic() + 30
+    while list(scratch.iterdir()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not list(scratch.iterdir())
+    with distributed.Client(cluster.scheduler_address, set_as_default=False) as other:
+        assert not any(other.run(lambda: len(on_worker._held)).values())
+
+
+def test_a_shard_that_was_taken_anew_is_not_let_go(tmp_path):
+    first = on_worker.hold("a", 0, np.arange(3), str(tmp_path))
+    second = on_worker.hold("a", 0, np.arange(4), str(tmp_path))
+    del first
+    gc.collect()
+    assert len(on_worker.state("a", 0)) == 4
+    with pytest.raises(pickle.PicklingError):
+        pickle.dumps(second)
+    del second
+    gc.collect()
+    with pytest.raises(on_worker.NotHeldError):
+        on_worker.state("a", 0)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
     """In the middle of the work, in a process that is killed."""
     logged = []
@@ -253,15 +303,15 @@ def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path):
 
 def test_the_folders_of_workers_are_where_they_are_asked_to_be_and_go_with_the_next(tmp_path):
     shard = np.arange(3)
-    on_worker.hold("a", 0, shard, str(tmp_path))
+    held = [on_worker.hold("a", 0, shard, str(tmp_path))]
     (folder,) = tmp_path.iterdir()
-    on_worker.hold("b", 0, shard, str(tmp_path))
+    held.append(on_worker.hold("b", 0, shard, str(tmp_path)))
     assert folder.exists()  # its run is at work
     on_worker.drop("b")
     on_worker._folders.pop("a")[0].pop_all()  # as if the process was killed: its lock is gone, but not its folder
     del on_worker._held["a", 0]
     gc.collect()
-    on_worker.hold("c", 0, shard, str(tmp_path))
+    held.append(on_worker.hold("c", 0, shard, str(tmp_path)))
     on_worker.drop("c")
     assert not list(tmp_path.iterdir())
 
