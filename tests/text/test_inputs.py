@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import weakref
 import zipfile
 
 import numpy as np
 import pytest
 
 from cflengine import CorpusError, read_corpus, read_input
+from cflengine.engine import mapped
 from cflengine.engine.checks import MissingPackageError
 from cflengine.engine.progress import Watch
 from cflengine.text.reading import inputs
 from cflengine.text.reading.budget import reading_watched
+from cflengine.text.stored import StoredTexts
 
 FIRST = "text,stars\nDas Haus brennt,1\n,2\nDer Hof brennt,3\n"
 SECOND = "stars,place,text\n4,Kiel,Die Stadt brennt\n5,Ulm,\n6,Bonn,Das Land brennt\n"
@@ -210,6 +214,27 @@ def test_many_inputs_are_the_documents_of_one(folder):
     parts, whole = read_input("part-*.txt"), read_input("whole.txt")
     assert parts.texts == whole.texts and parts.digest == whole.digest
     np.testing.assert_array_equal(parts.rows, whole.rows)
+
+
+def test_texts_of_many_small_inputs_leave_memory_together(tmp_path, monkeypatch):
+    """Each by itself would have been small enough to stay."""
+    monkeypatch.setattr(mapped, "IN_MEMORY", 500)
+    alive, read_one = [], inputs._read_one
+
+    def watched(name, **how):
+        gc.collect()
+        assert not any(one() is not None for one in alive), "an input that has been read is still there"
+        corpus = read_one(name, **how)
+        assert isinstance(corpus.texts, list)
+        alive.append(weakref.ref(corpus))
+        return corpus
+
+    monkeypatch.setattr(inputs, "_read_one", watched)
+    for k in range(8):
+        (tmp_path / f"{k}.csv").write_text(f"text,n\n{'some words ' * 10}{k},{k}\nmore words here,{k}\n")
+    corpus = read_input(str(tmp_path / "*.csv"), text_column="text")
+    assert isinstance(corpus.texts, StoredTexts) and len(corpus) == 16 and len(alive) == 8
+    assert corpus.texts[14].endswith("words 7") and corpus.metadata["n"].tolist()[-2:] == [7, 7]
 
 
 def test_it_is_told_which_input_is_read(folder):

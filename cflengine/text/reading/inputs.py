@@ -15,7 +15,7 @@ import os
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -77,22 +77,25 @@ def read_input(source: str | Sequence[str], *, limit: int | None = None, **how: 
     found = expanded(given)
     if len(found) == 1:
         return _read_one(found[0], limit=limit, **how)
-    corpora: list[Corpus] = []
-    read: list[str] = []
+    texts, parts = GrowingTexts(), list[_Part]()
     empty: list[EmptyCorpusError] = []
     for i, name in enumerate(found):
-        left = None if limit is None else limit - sum(map(len, corpora))
+        left = None if limit is None else limit - len(texts)
         if left is not None and left <= 0:
             break
         tell_watch(f"reading {i + 1} of {len(found)} inputs", os.path.getsize(name) if os.path.isfile(name) else 0)
         try:
-            corpora.append(_read_one(name, limit=left, **how))
-            read.append(name)
+            corpus = _read_one(name, limit=left, **how)
         except EmptyCorpusError as error:
             empty.append(error)
-    if not corpora:
+            continue
+        parts.append(_Part(name, corpus.name, corpus.digest, corpus.rows, corpus.metadata, corpus.report))
+        for text in corpus.texts:  # of many inputs not even small ones stay in memory
+            texts.append(text)
+        del corpus
+    if not parts:
         raise empty[0]
-    whole = _together(corpora, read) if len(corpora) > 1 else corpora[0]
+    whole = _together(parts, texts)
     passed_over = (f"passed over: {error}" for error in empty)
     return replace(whole, report=replace(whole.report, warnings=(*whole.report.warnings, *passed_over)))
 
@@ -247,22 +250,33 @@ def _opened(address: str) -> Iterator[tuple[BinaryIO, str]]:
             raise CorpusError(f"'{address}' cannot be read to its end ({reason_of(error)}); try again.") from error
 
 
-def _together(corpora: list[Corpus], names: Sequence[str]) -> Corpus:
-    """One corpus of several."""
-    texts = GrowingTexts()
-    for corpus in corpora:
-        for text in corpus.texts:
-            texts.append(text)
-    first = np.cumsum([0, *(corpus.report.n_records for corpus in corpora)])
-    rows = np.concatenate([corpus.rows + offset for corpus, offset in zip(corpora, first.tolist(), strict=False)])
-    frames = [corpus.metadata for corpus in corpora]
+@dataclass(frozen=True)
+class _Part:
+    """An input that was read, without its texts. given: as it was asked for; the others are those of its corpus."""
+
+    given: str
+    name: str
+    digest: str
+    rows: np.ndarray
+    metadata: pd.DataFrame
+    report: ReadReport
+
+
+def _together(parts: list[_Part], texts: GrowingTexts) -> Corpus:
+    """One corpus of several inputs; of one it is that one's."""
+    if len(parts) == 1:
+        (one,) = parts
+        return Corpus(one.name, texts.whole(), one.rows, one.metadata, one.report)
+    first = np.cumsum([0, *(part.report.n_records for part in parts)])
+    rows = np.concatenate([part.rows + offset for part, offset in zip(parts, first.tolist(), strict=False)])
+    frames, names = [part.metadata for part in parts], [part.given for part in parts]
     columns = list(dict.fromkeys(column for frame in frames for column in frame.columns))
     origin = unique_names([*columns, "source"])[-1]
-    frames = [frame.assign(**{origin: whole_characters(name)[0]}) for frame, name in zip(frames, names, strict=False)]
+    frames = [frame.assign(**{origin: whole_characters(name)[0]}) for frame, name in zip(frames, names, strict=True)]
     metadata = pd.concat(frames, ignore_index=True)[[*columns, origin]]
-    shown = ", ".join(corpus.name for corpus in corpora[:_SHOWN]) + (" …" if len(corpora) > _SHOWN else "")
-    report = _joined([corpus.report for corpus in corpora], first.tolist(), f"{len(corpora)} inputs: {shown}")
-    report = replace(report, warnings=(*report.warnings, *repeated([one.digest for one in corpora], names)))
+    shown = ", ".join(part.name for part in parts[:_SHOWN]) + (" …" if len(parts) > _SHOWN else "")
+    report = _joined([part.report for part in parts], first.tolist(), f"{len(parts)} inputs: {shown}")
+    report = replace(report, warnings=(*report.warnings, *repeated([one.digest for one in parts], names)))
     return Corpus(report.source, texts.whole(), rows, metadata, report)
 
 
