@@ -258,7 +258,7 @@ def add_solver(command: argparse.ArgumentParser) -> None:
     solver.add_argument(
         "--cluster", metavar="ADDRESS",
         help="sharded: work on them side by side: local (this machine's cores) or a Dask scheduler, tcp://HOST:8786 "
-        "(needs the extra cluster; implies --solver sharded)",
+        "(needs the extra cluster; implies --solver sharded; workers have threads of their own)",
     )  # fmt: skip
     solver.add_argument(
         "--gap",

@@ -25,6 +25,7 @@ Two shards that have "a b" in common, "a b a b" and "a b a b"; storing it once a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
@@ -46,6 +47,7 @@ from cflengine.compression.shards.shard import Shard, ShardFacts
 from cflengine.compression.solvers.guided.solver import solve_guided
 from cflengine.compression.solvers.run import FINISHED
 from cflengine.engine.cluster import LOCAL, connected
+from cflengine.engine.estimators import outside
 from cflengine.engine.jit import threads
 from cflengine.engine.mapped import mapped_array
 from cflengine.engine.progress import NAN, Listener, Watch
@@ -103,6 +105,9 @@ def solve_sharded(
     settings = settings or ShardedSettings()
     cuts = cut_into_parts(index.doc_ptr, settings.shards)
     if len(cuts) <= 2:
+        if settings.shards > 1:
+            what = "on this machine" if settings.cluster else "at once"
+            warnings.warn(f"one document cannot be cut into shards: it is solved {what}.", stacklevel=outside())
         return solve_guided(
             index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam, known=known
         )
