@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from visiting import captions, job_of, numbers, show, sound
+from visiting import captions, job_of, numbers, show, sound, until
 
 from cflengine import Corpus
 from cflengine.compression.analysis.ledger import explain, ledger
@@ -47,6 +47,8 @@ def test_the_card_shows_the_ledger(chosen):
 def test_the_dictionary_says_what_each_gram_saves(chosen):
     app, model, _ = chosen
     book = ledger(model.index_, model.costs_at(model.lam), model.result_.cover)
+    until(lambda: app.session_state["asked_savings"][1].done())  # the page does not wait for it
+    sound(app.run())
     table = next(frame.value for frame in app.dataframe if "saves" in frame.value)
     saves = dict(zip(book.gram.tolist(), book.saves, strict=True))
     assert table["saves"].to_numpy() == pytest.approx([saves[g] for g in model.gram_ids_[table.index]])

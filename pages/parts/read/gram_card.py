@@ -16,20 +16,20 @@ from cflengine import CompressionSession, CompressiveFeatures, ConstraintPrice, 
 from cflengine.compression import QUICK, GramExplanation, explain, ledger, match_vocabulary
 from cflengine.text import Phrasebook, Tokenizer, in_context
 from pages.parts.read.explorer import draw_occurrences
-from pages.parts.shared.asking import asked
+from pages.parts.shared.asking import BUSY_S, asked
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.solution import Solution, phrasebook
 from pages.parts.shared.views import LISTED, concordance
 from pages.parts.shared.words import many, number, plain, said
 
 _CONTEXT = 60
-_SAVINGS = "What each phrase saves is computed when the solver is done."
+_SAVINGS = "What each phrase saves is being computed …"
 
 
 def with_savings(found: Solution, frame: pd.DataFrame) -> pd.DataFrame:
     """The dictionary with what each K-gram ``saves``: by how much all storage would rise without it. As it is while the
     solver is busy, or where a run was stopped half-way."""
-    savings = asked("savings", (found.id,), lambda: _savings(found.model), waiting=_SAVINGS)
+    savings = asked("savings", (found.id,), lambda: _savings(found.model), waiting=_SAVINGS, patience_s=BUSY_S)
     return frame if savings is None else frame.assign(saves=savings[frame.index.to_numpy()])
 
 

@@ -66,9 +66,12 @@ def _until_idle() -> None:
     st.info(waits if BOARD.busy else COMPILED_FIRST)
 
 
-def asked(kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = WAITING) -> Any:
+def asked(
+    kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = WAITING, patience_s: float = IDLE_S
+) -> Any:
     """The answer, remembered under ``kind`` until there is another key; None while it is not there yet: that is said,
-    and the page comes back by itself. Raises what ``work`` raises."""
+    and the page comes back by itself. patience_s: how long the page waits where nothing else runs, little where it can
+    be read without the answer. Raises what ``work`` raises."""
     name = f"asked_{kind}"
     known: tuple[Any, Future] | None = st.session_state.get(name)
     if known is None or known[0] != key:
@@ -76,7 +79,7 @@ def asked(kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: 
             known[1].cancel()
         known = st.session_state[name] = (key, BOARD.enqueue(work))
     try:
-        return known[1].result(timeout=BUSY_S if BOARD.busy else IDLE_S)
+        return known[1].result(timeout=BUSY_S if BOARD.busy else patience_s)
     except TimeoutError:
         if known[1].done():  # raised by the work itself
             raise
