@@ -52,6 +52,9 @@ STYLE = """<style>.stMainBlockContainer { padding-top: 2.75rem; padding-bottom: 
 [data-testid^="stBaseButton-primary"]:enabled, [data-testid^="stBaseButton-primary"]:enabled p,
 span[data-baseweb="tag"] span,
 [data-testid="stMultiSelect"] span[title] { color: light-dark(white, #0d1b21); }
+[data-testid^="stBaseButton-primary"]:enabled:is(:hover, :active) {
+  background-color: light-dark(#095a75, #6bc3dd); border-color: light-dark(#095a75, #6bc3dd);
+}
 [data-testid^="stBaseButton"] kbd { opacity: 1; color: inherit; }
 @media (pointer: coarse) { [data-testid^="stBaseButton"] kbd { display: none; } }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }

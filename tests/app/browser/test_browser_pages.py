@@ -10,6 +10,11 @@ from test_pages import PAGES
 
 pytestmark = needs_browser
 
+#: pages that are asked for results, and what is seen once they are there
+RESULTS = {
+    "Compare": "clearly more often than the others", "Boilerplate": "Different passages",
+    "Word groups": "F1 of guessing",
+}  # fmt: skip
 LABELS = ("Tasks", "Telling sentences", "Word groups", "Names", "Losses", "Embeddings")
 
 FOUND = {"resultTypes": ["violations"]}  # nodes that pass are not described
@@ -45,20 +50,35 @@ def test_axe_finds_nothing(open_tab):
         if title not in ("See what your text is made of", "Saved models") or link.count():
             link.click()
         page.get_by_role("heading", name=title, exact=True).first.wait_for()
-        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-        page.emulate_media(color_scheme="light")
-        page.evaluate(AT_REST)  # what is put there in the browser
         # beside the first page the sidebar is as it was
-        where = {"exclude": [[SIDEBAR]]} if k else {"include": [["html"]]}
-        for theme, options in APPEARANCES.items():
-            page.emulate_media(color_scheme=theme)
-            if not page.evaluate(APPEARS, theme):
-                page.wait_for_function(APPEARS, arg=theme)
-            found_here = page.evaluate("([where, options]) => axe.run(where, options)", [where, options])
-            for violation in found_here["violations"]:
-                nodes = [str(node["target"]) for node in violation["nodes"][:3]]
-                found.append((title, theme, violation["id"], violation["impact"], nodes))
+        found += objections(page, title, {"exclude": [[SIDEBAR]]} if k else {"include": [["html"]]})
+    for title, result in RESULTS.items():
+        page.locator("[data-testid=stSidebarNav]").get_by_role("link", name=title, exact=True).click()
+        page.get_by_role("heading", name=title, exact=True).first.wait_for()
+        page.locator("[data-testid=stMainBlockContainer] .st-key-run button").click()
+        page.locator("[data-testid=stMain]").get_by_text(result).first.wait_for(timeout=120_000)
+        page.locator("[data-testid=stMainBlockContainer] .st-key-run button:not([disabled])").first.wait_for(
+            timeout=120_000
+        )
+        found += objections(page, f"{title}, with results", {"exclude": [[SIDEBAR]]})
     assert not found
+
+
+def objections(page, title: str, where: dict) -> list[tuple]:
+    """What axe-core says against a page as it stands, in both appearances."""
+    found = []
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.emulate_media(color_scheme="light")
+    page.evaluate(AT_REST)  # what is put there in the browser
+    for theme, options in APPEARANCES.items():
+        page.emulate_media(color_scheme=theme)
+        if not page.evaluate(APPEARS, theme):
+            page.wait_for_function(APPEARS, arg=theme)
+        found_here = page.evaluate("([where, options]) => axe.run(where, options)", [where, options])
+        for violation in found_here["violations"]:
+            nodes = [str(node["target"]) for node in violation["nodes"][:3]]
+            found.append((title, theme, violation["id"], violation["impact"], nodes))
+    return found
 
 
 def test_roles_are_right_as_soon_as_the_page_changes(open_tab):
