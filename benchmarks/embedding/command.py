@@ -5,9 +5,9 @@ against the product of the vectors alone), "ce-t1" and "flat" (Chile earthquake 
 five seeds; accuracy over λ), "bbc" (BBC News, the article's networks), "bbc-100" (its convolution with vectors of 100
 numbers), "english" (movie polarity and pairs of newsgroups, from random vectors and from GloVe).
 
-Half of the documents are for testing, as in the article; λ is chosen on a fifth of the others of the first seed. Words
-are \\w+, lower-cased, of five occurrences or more; texts are cut at 256 words. Every training of this code and
-these texts is kept in --work and not done again; --workers of them run at a time.
+Half of the documents are for testing, as in the article; λ is chosen on a fifth of the others of the first seed, by
+which no seed is tested. Words are \\w+, lower-cased, of five occurrences or more; texts are cut at 256 words. Every
+training of this code and these texts is kept in --work and not done again; --workers of them run at a time.
 """
 
 from __future__ import annotations

@@ -51,8 +51,17 @@ def _flat(body: Mapping[str, Any]) -> list[str]:
     lines = ["  network       λ   test           wMMD²"]
     for row in body.values():
         test = f"{100 * row['test']:6.2f} ± {100 * row['spread']:.2f}"
-        lines.append(f"  {row['network']:<8} {row['lam']:>8g}   {test}   {row['wmmd']:.4f}")
+        lines.append(f"  {row['network']:<8} {row['lam']:>8g}   {test}   {_wmmd(row)}{_diverged(row)}")
     return lines
+
+
+def _wmmd(row: Mapping[str, Any]) -> str:
+    return "–" if row["wmmd"] is None else f"{row['wmmd']:.4f}"
+
+
+def _diverged(row: Mapping[str, Any]) -> str:
+    """How many of the seeds' trainings diverged, which give every document the largest class."""
+    return f"   {row['diverged']} of {len(row['tests'])} diverged" if row.get("diverged") else ""
 
 
 def _grid(body: Mapping[str, Any], published: Mapping[str, Mapping[str, float]]) -> list[str]:
@@ -63,12 +72,11 @@ def _grid(body: Mapping[str, Any], published: Mapping[str, Mapping[str, float]])
             difference, p = gain_of(row, plain)
             gain = f"{100 * difference:+6.2f} (p {p:.2g})"
         said = published.get(row["network"], {}).get(row["penalty"])
-        wmmd = "–" if row["wmmd"] is None else f"{row['wmmd']:.4f}"
         test = f"{100 * row['test']:6.2f} ± {100 * row['spread']:.2f}"
         article = f"{said:7.2f}" if said else "      –"
         lines.append(
             f"  {network_of(row):<14} {row['penalty']:<14} {row['lam']:>6g}   {test}   {article}   {gain:<20}"
-            f" {wmmd:>8} {row['seconds']:8.1f}"
+            f" {_wmmd(row):>8} {row['seconds']:8.1f}{_diverged(row)}"
         )
     return lines
 

@@ -59,12 +59,13 @@ class Corpus:
         return np.flatnonzero(train), np.flatnonzero(~train)
 
     def parts(self, setting: Setting) -> tuple[np.ndarray, np.ndarray]:
-        """Documents that a setting learns from, and those it is tried on."""
+        """Documents that a setting learns from, and those it is tried on: λ was chosen by none of the latter."""
+        order = np.random.default_rng(1).permutation(self.halves(0)[0])
+        choosing = order[: len(order) // 5]
+        if setting.part == "choose":
+            return order[len(order) // 5 :], choosing
         train, test = self.halves(setting.seed)
-        if setting.part == "test":
-            return train, test
-        order = np.random.default_rng(1).permutation(train)
-        return order[len(order) // 5 :], order[: len(order) // 5]
+        return train, np.setdiff1d(test, choosing)
 
     def case(self, setting: Setting) -> dict[str, Any]:
         """What a training of it depends on, beside code and data."""

@@ -152,7 +152,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, compare, train, write."""
     clock, out = Clock(arguments.time_limit), output_path(arguments.out, _sources(arguments))
     from cflengine.embedding import EmbeddingAnalysis, embedding_report, require_neural, warm_up, write_embedding
-    from cflengine.engine import MemoryLimitError, MissingPackageError
+    from cflengine.engine import MemoryLimitError, MissingPackageError, Stopped
     from cflengine.linear import read_labels, split_documents
 
     began, network, note = time.perf_counter(), arguments.network, ""
@@ -188,6 +188,8 @@ def run(arguments: argparse.Namespace) -> int:
                     begin = arguments.vectors or (found.words.vectors.words, found.words.vectors.M)
                     begin = begin if arguments.initial == _COMPARED else None
                     model = _trained(_model(arguments, network, clock, (progress,)), corpus, labels, split, begin)
+            except Stopped:  # while vectors were read or learnt: as if it had been before its first epoch was over
+                pass
             except Exception as error:  # raised again once the statistic is written
                 failure = error
             if model is None and network != "none":
@@ -272,14 +274,17 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
     print(f"{many(found['n_documents'], 'document')} ({', '.join(sizes[:_NAMED])}{more})")
     if n_unlabelled:
         print(f"left aside: {many(n_unlabelled, 'document')} without one of the classes")
-    print(f"{many(found['n_words'], 'word')} with vectors, {100 * found['coverage']:.1f} % of all; {found['vectors']}")
+    of = "all but stop words" if report["arguments"]["stop_words"] else "all"
+    print(f"{many(found['n_words'], 'word')} with vectors, {100 * found['coverage']:.1f} % of {of}; {found['vectors']}")
     low, high = found["interval"]
     done, asked = found["n_permutations"], report["arguments"]["permutations"]
     of = f" of {asked:,}, stopped: no p of pairs of classes" if done < asked else ""
     p = f"p {found['p_value']:.2g} ({done:,} permutations{of})" if done else "no test" + (", stopped" if of else "")
     interval = f"95 %: {low:.5g} to {high:.5g}" if low == low else "no interval: a class has two documents"
-    print(f"wMMD²        {found['statistic']:.5g}  ({interval})  {p}")
-    print(f"of the words {found['identity']['statistic']:.5g}  (M = identity)")
+    widths = ", ".join(f"{width:.4g}" for width in found["widths"])
+    print(f"wMMD²        {found['statistic']:.5g}  ({interval})  {p}{f'; width {widths}' if widths else ''}")
+    own = found["identity"]["width"]
+    print(f"of the words {found['identity']['statistic']:.5g}  (M = identity{f', width {own:.4g}' if own == own else ''})")
     if found["approximation_error"]:
         print(f"             by random features: standard error {found['approximation_error']:.2g}")
     if "training" in report:
@@ -289,7 +294,12 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
         print(
             f"{training['network']:<12} {training['epochs']} epochs, {training['seconds']:.1f} s{ended}: right {shares}"
         )
-        print(f"             wMMD² {training['wmmd_before']:.4g} before, {training['wmmd_after']:.4g} after training")
+        error = f" (standard error {training['wmmd_error']:.2g})" if training["wmmd_error"] else ""
+        before, after = (f"{training[name]:.4g}" for name in ("wmmd_before", "wmmd_after"))
+        print(f"             wMMD² {before} before, {after} after training{error}")
+        if training["n_words_drawn"]:
+            drawn = many(training["n_words_drawn"], "word")
+            print(f"             {drawn} of {training['n_words']:,} had no vector: those began at random")
     if note:
         print(note)
     if out is not None:

@@ -104,11 +104,26 @@ class WordMMDEmbedding(FittedEmbedding):
     ----------
     classes_ : labels, sorted. words_ : the vocabulary; vectors_ : float32 (V, r), M as trained; initial_vectors_ : as
         it began. result_ : TrainResult; trace_ : DataFrame, a row an epoch. n_iter_ : epochs; solver_reason_.
+        n_drawn_ : words that the vectors given do not have, whose own begin at random; 0 without such vectors.
 
     Raises
     ------
     MissingPackageError where JAX or optax is not installed; ValueError for settings out of range, labels of one class,
-    texts without words, vectors that cannot be used, and training that diverged in its first epoch.
+    texts without words, vectors that cannot be used, and training that diverged in its first epoch; Stopped where a
+    listener or the time limit ends it while vectors are read or learnt.
+
+    Notes
+    -----
+    What each regulariser adds to the mean cross entropy; M: (V, r), M₀: as it began.
+
+    - "none": nothing.
+    - "l1": λ mean |M_vk|.
+    - "dropout": nothing; in training a word's coordinates are 0 with probability λ, the others are divided by 1 − λ.
+    - "re-embedding": λ mean (M_vk − M₀_vk)² (Labutov, Lipson, ACL 2013; Peng et al., EMNLP 2015).
+    - "group lasso": λ mean_v ‖M_v‖₂, a group for each word's vector.
+    - "wmmd": −λ Σ wMMD²(M) over pairs of classes, of the documents of a batch.
+    - "structured wmmd": −λ Σ wMMD² over ``groups`` of words, of the documents' words in each.
+    - "bigram wmmd": −λ Σ wMMD² over pairs of classes, of two known words in a row, their vectors joined.
     """
 
     kind = "embedding"
@@ -270,12 +285,14 @@ class WordMMDEmbedding(FittedEmbedding):
         chosen = np.flatnonzero(counts >= self.min_count)
         if len(chosen) < 2:
             raise InputError(f"fewer than two words occur {self.min_count} times: take a smaller min_count.")
-        words = tuple(table.vocabulary[k] for k in chosen.tolist())
+        words, self.n_drawn_ = tuple(table.vocabulary[k] for k in chosen.tolist()), 0
         rng = np.random.default_rng((settings.random_state, 0))
         if vectors is None:
             require_bytes(16 * len(words) * settings.dimension, "Vectors of these words", "take a smaller dimension.")
         else:
-            return words, word_vectors(vectors, words, poll).with_drawn(words, rng)
+            found = word_vectors(vectors, words, poll)
+            self.n_drawn_ = len(words) - len(found.words)
+            return words, found.with_drawn(words, rng)
         if self.initial == "learnt":
             word_of = np.full(len(counts), -1, dtype=np.int64)
             word_of[chosen] = np.arange(len(chosen))

@@ -146,12 +146,13 @@ def embedding_report(analysis: EmbeddingAnalysis, command: Mapping[str, Any], se
     }  # fmt: skip
     if analysis.model is not None:
         result = analysis.model.result_
-        before, after = result.discrepancies()
+        (before, after), errors = result.discrepancies(), result.discrepancy_errors()
         report["training"] = {
             "network": result.solver, "settings": dict(result.settings), "reason": str(result.reason),
             "epochs": result.n_iterations, "best_epoch": result.best_epoch, "cross_entropy": result.objective,
             "accuracy": analysis.accuracies(), "n_words": len(analysis.model.words_),
-            "wmmd_before": before, "wmmd_after": after, "seconds": result.seconds,
+            "wmmd_before": before, "wmmd_after": after, "wmmd_error": max(errors), "seconds": result.seconds,
+            "n_words_drawn": analysis.model.n_drawn_,
         }  # fmt: skip
     return report | dict(command)
 

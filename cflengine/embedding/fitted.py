@@ -142,8 +142,8 @@ class FittedEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMix
         laws, begun = WordLaws.of(counts[used], y[used]), getattr(self, "initial_vectors_", None)
         return {
             "words": identity_sums(laws, "gaussian").total(),
-            "before": float("nan") if begun is None else word_discrepancy(laws, begun, self.n_threads),
-            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads),
+            "before": float("nan") if begun is None else word_discrepancy(laws, begun, self.n_threads)[0],
+            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads)[0],
         }
 
     def transform(self, texts: Sequence[str]) -> np.ndarray:

@@ -205,7 +205,10 @@ def predict(network: str, params: Params, M: jax.Array, ids: jax.Array) -> jax.A
 
 
 def penalty(regulariser: str, lam: jax.Array, M: jax.Array, begun: jax.Array) -> jax.Array:
-    """What is added to the loss and differentiated here; wMMD's gradient comes from the engine."""
+    """What is added to the loss and differentiated here; wMMD's gradient comes from the engine.
+
+    l1: λ mean |M_vk|; re-embedding: λ mean (M_vk − M₀_vk)²; group lasso: λ mean_v ‖M_v‖₂.
+    """
     if regulariser == "l1":
         return lam * jnp.abs(M).mean()
     if regulariser == "re-embedding":
@@ -219,7 +222,7 @@ def penalty(regulariser: str, lam: jax.Array, M: jax.Array, begun: jax.Array) ->
 def loss_and_gradient(
     network: str, regulariser: str, tree: Params, begun: jax.Array, batch: Params, lam: jax.Array, key: jax.Array
 ) -> Any:
-    """((loss, (cross entropy, correct)), gradient of the tree {"M", "net"}).
+    """((loss, (cross entropy, correct, penalty)), gradient of the tree {"M", "net"}).
 
     batch: ids int32 (B, L), y int32 (B,), weight float32 (B,), 0 for rows that only fill up the batch.
     """
@@ -235,7 +238,8 @@ def loss_and_gradient(
         each = -jnp.take_along_axis(jax.nn.log_softmax(scores), batch["y"][:, None], axis=1)[:, 0]
         entropy = (each * batch["weight"]).sum() / batch["weight"].sum()
         correct = ((scores.argmax(axis=1) == batch["y"]) * batch["weight"]).sum()
-        return entropy + penalty(regulariser, lam, M, begun), (entropy, correct)
+        added = penalty(regulariser, lam, M, begun)
+        return entropy + added, (entropy, correct, added)
 
     return jax.value_and_grad(loss, has_aux=True)(tree)
 

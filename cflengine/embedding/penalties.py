@@ -120,19 +120,22 @@ def _wmmd2(laws: WordLaws, M: np.ndarray, n_threads: int | None) -> tuple[float,
     return sums.total(), sums.gradient
 
 
-def word_discrepancy(laws: WordLaws, M: np.ndarray, n_threads: int | None = None, pairs: Pairs | None = None) -> float:
-    """wMMD², summed over pairs of classes, at the median width; NaN for a width of 0; by random features where words
-    are many. pairs: see :func:`median_width`."""
+def word_discrepancy(
+    laws: WordLaws, M: np.ndarray, n_threads: int | None = None, pairs: Pairs | None = None
+) -> tuple[float, float]:
+    """wMMD², summed over pairs of classes, at the median width, NaN for a width of 0, and its standard error: by random
+    features where words are many, else 0. pairs: see :func:`median_width`."""
     width = median_width(laws, M, n_threads=n_threads, rounds=2, pairs=pairs)
     if width == 0.0:
-        return math.nan
+        return math.nan, math.nan
     kernel = Kernel("gaussian", (width,))
     if len(M) > EPOCH_WORDS:
-        return feature_sums(laws, M, kernel, EPOCH_FEATURES).sums.total()
+        found = feature_sums(laws, M, kernel, EPOCH_FEATURES)
+        return found.sums.total(), found.standard_error
     try:
-        return pair_sums(laws, M, kernel, n_threads=n_threads).total()
+        return pair_sums(laws, M, kernel, n_threads=n_threads).total(), 0.0
     except FarVectorError:
-        return math.nan
+        return math.nan, math.nan
 
 
 def group_masks(groups: Sequence[Sequence[str]], words: Sequence[str]) -> list[np.ndarray]:

@@ -81,8 +81,15 @@ class TrainResult(Result):
 
     def discrepancies(self) -> tuple[float, float]:
         """wMMD² of the documents learnt from, by the vectors as they began and as they are kept."""
-        wmmd = self.trace.set_index("iteration")["wmmd"]
-        return float(wmmd.loc[0]), float(wmmd.loc[self.best_epoch])
+        return self._at_both("wmmd")
+
+    def discrepancy_errors(self) -> tuple[float, float]:
+        """Their standard errors: 0 where they are exact, above where random features stand in for many words."""
+        return self._at_both("wmmd_error")
+
+    def _at_both(self, name: str) -> tuple[float, float]:
+        column = self.trace.set_index("iteration")[name]
+        return float(column.loc[0]), float(column.loc[self.best_epoch])
 
 
 def check_checkpoint(path: Path) -> None:
@@ -222,7 +229,7 @@ class Training:
         return bool(np.isfinite(self.scores(self.tree, some)).all())
 
     def _step(self, batch: np.ndarray, rate: float, step: int) -> tuple[float, float, float]:
-        """Cross entropy, correct ones and wMMD² of a batch, before the step."""
+        """Cross entropy, correct ones and what the penalty adds to the loss of a batch, before the step."""
         import jax
         import jax.numpy as jnp
 
@@ -234,7 +241,7 @@ class Training:
             "weight": (np.arange(self.batch_size) < len(batch)).astype(np.float32),
         }  # fmt: skip
         key = jax.random.fold_in(jax.random.fold_in(jax.random.PRNGKey(own.random_state % 2**32), self.epoch), step)
-        (_, (entropy, correct)), gradient = self.networks.loss_and_gradient(
+        (_, (entropy, correct, added)), gradient = self.networks.loss_and_gradient(
             own.network, own.regulariser, self.tree, self.begun, given, jnp.float32(min(own.lam, _LARGEST)), key
         )
         value, penalty_gradient = 0.0, np.zeros((1, 1), dtype=np.float32)
@@ -246,7 +253,7 @@ class Training:
             self.tree, self.state, gradient, penalty_gradient, jnp.float32(min(rate, _LARGEST)), own.max_norm,
             own.max_gradient,
         )  # fmt: skip
-        return float(entropy), float(correct), value
+        return float(entropy), float(correct), float(added) - own.lam * value
 
     def _report(self, found: dict[str, float]) -> bool:
         dev, entropy = self._judged(self.dev)
@@ -258,12 +265,12 @@ class Training:
         for listener in self.progress.listeners:
             if hasattr(listener, "vectors"):
                 listener.vectors([self.data.words[v] for v in self.frequent.tolist()], self.film[-1])
-        extra = {name: found[name] for name in ("accuracy", "penalty")}
+        extra, (wmmd, error) = {name: found[name] for name in ("accuracy", "penalty")}, self.discrepancy()
         return self.progress.report(
             IterationStats(
                 self.epoch, "epoch", self._seconds, work=float(self.epoch), objective=found["loss"],
                 lam=self.settings.lam,
-                extra=extra | {"dev_accuracy": dev, "dev_loss": entropy, "wmmd": self.discrepancy()},
+                extra=extra | {"dev_accuracy": dev, "dev_loss": entropy, "wmmd": wmmd, "wmmd_error": error},
             )
         )  # fmt: skip
 
@@ -290,11 +297,11 @@ class Training:
         """float32 (documents, C)."""
         return predict_scores(self.settings.network, tree["net"], tree["M"], ids)
 
-    def discrepancy(self) -> float:
+    def discrepancy(self) -> tuple[float, float]:
         """wMMD² of the documents learnt from by the vectors as they are, at their median width; NaN for a width of 0;
-        by random features where words are many."""
+        and its standard error: above 0 by random features, where words are many."""
         if self._compared is None:
-            return math.nan
+            return math.nan, math.nan
         laws, words = self._compared
         M = np.asarray(self.tree["M"], dtype=np.float64)[words]
         return word_discrepancy(laws, M, self.n_threads, self._pairs)

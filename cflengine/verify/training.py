@@ -164,6 +164,9 @@ def _check_losses(
     require(good, f"the report says a cross entropy of {stated!r}, but it is {own!r}.")
     for name, epoch in (("wmmd_before", 0), ("wmmd_after", best)):
         same_number(said[name], float(trace.loc[epoch, "wmmd"]), 0.0, f"{name}, unlike trace.csv,")
+    if "wmmd_error" in said:
+        errors = [float(trace.loc[epoch, "wmmd_error"]) for epoch in (0, best)]
+        same_number(said["wmmd_error"], max(errors), 0.0, "wmmd_error, unlike trace.csv,")
     if "dev" in said["accuracy"] and "dev_loss" in trace:
         row = trace.loc[best]
         same = close(float(row["dev_accuracy"]), said["accuracy"]["dev"])

@@ -125,7 +125,8 @@ def test_the_trace_is_recomputed_from_the_vectors():
     fitted = model(regulariser="wmmd", lam=1.0).fit(TEXTS, LABELS)
     counts = np.array([[text.split().count(word) for word in fitted.words_] for text in TEXTS])
     laws = WordLaws.of(sparse.csr_matrix(counts), (LABELS == "sea").astype(int))
-    expected = word_discrepancy(laws, fitted.vectors_.astype(np.float64))
+    expected, error = word_discrepancy(laws, fitted.vectors_.astype(np.float64))
+    assert error == 0.0 and (fitted.trace_["wmmd_error"] == 0.0).all() and fitted.result_.discrepancy_errors() == (0, 0)
     assert fitted.trace_["wmmd"].iloc[-1] == pytest.approx(expected, abs=1e-9)
     scores = fitted.predict_proba(TEXTS)[np.arange(24), (LABELS == "sea").astype(int)]
     assert fitted.result_.objective == pytest.approx(-np.log(scores).mean(), rel=1e-5)
