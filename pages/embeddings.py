@@ -6,8 +6,9 @@ through_router()
 
 import streamlit as st
 
-from pages.parts.embeddings.close import draw_files, draw_simulation, draw_training
+from pages.parts.embeddings.close import draw_files, draw_simulation
 from pages.parts.embeddings.controls import draw_embed_controls
+from pages.parts.embeddings.train_view import draw_training
 from pages.parts.embeddings.view import choose_pair, draw_answer, draw_cloud, draw_text, draw_words
 from pages.parts.shared.controls import draw_stage, invite
 from pages.parts.shared.jobs import FAILED

@@ -284,7 +284,9 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
     widths = ", ".join(f"{width:.4g}" for width in found["widths"])
     print(f"wMMD²        {found['statistic']:.5g}  ({interval})  {p}{f'; width {widths}' if widths else ''}")
     own = found["identity"]["width"]
-    print(f"of the words {found['identity']['statistic']:.5g}  (M = identity{f', width {own:.4g}' if own == own else ''})")
+    print(
+        f"of the words {found['identity']['statistic']:.5g}  (M = identity{f', width {own:.4g}' if own == own else ''})"
+    )
     if found["approximation_error"]:
         print(f"             by random features: standard error {found['approximation_error']:.2g}")
     if "training" in report:

@@ -1,7 +1,7 @@
 from .classifier import DivergedError, WordMMDEmbedding
 from .comparison import Comparison
 from .estimator import WordMMD
-from .export import EmbeddingAnalysis, embedding_report, statistic_report, witness_table, write_embedding
+from .export import EmbeddingAnalysis, embedding_report, statistic_report, witness_table, word_array, write_embedding
 from .laws import WordLaws
 from .pairs import pair_sums, witness_values
 from .problem import pair_coefficients
@@ -34,6 +34,7 @@ __all__ = [
     "warm_up",
     "witness_table",
     "witness_values",
+    "word_array",
     "write_embedding",
     "write_text",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
@@ -177,10 +177,10 @@ def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str,
     }
     vectors = found.words.vectors
     words, M = vectors.words, vectors.M
-    arrays: dict[str, Any] = {"words": _word_array(words), "vectors": M}
+    arrays: dict[str, Any] = {"words": word_array(words), "vectors": M}
     if model is not None:
         frames |= {"predictions": analysis.predictions, "trace": model.trace_}
-        arrays |= {"trained_words": _word_array(model.words_), "trained_vectors": model.vectors_}
+        arrays |= {"trained_words": word_array(model.words_), "trained_vectors": model.vectors_}
         arrays["initial_vectors"] = model.initial_vectors_
         words, M = model.words_, model.vectors_
         model.save(
@@ -195,8 +195,19 @@ def write_embedding(folder: Path, analysis: EmbeddingAnalysis, report: dict[str,
     write_report(folder, report)
 
 
-def _word_array(words: tuple[str, ...]) -> np.ndarray:
-    """Text (V,); as UTF-8 lines, uint8, where one is so long that all of its length would be too much."""
+def word_array(words: Sequence[str]) -> np.ndarray:
+    """Words as an npz holds them.
+
+    Parameters
+    ----------
+    words : Sequence[str]
+        V words.
+
+    Returns
+    -------
+    numpy.ndarray
+        Text (V,); as UTF-8 lines, uint8, where one is so long that all of its length would be too much.
+    """
     if max(map(len, words)) <= _LONGEST_WORD:
         return np.array(words, dtype=str)
     return np.frombuffer(

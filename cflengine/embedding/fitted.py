@@ -132,19 +132,44 @@ class FittedEmbedding(SavedModel, ClassNamePrefixFeaturesOutMixin, ClassifierMix
             they began, "after", as they are. NaN where a class has not two texts with a known word; "before" also of a
             model that was loaded, which does not know how its vectors began.
         """
+        laws, begun = self._laws(texts, y), getattr(self, "initial_vectors_", None)
+        if laws is None:
+            return dict.fromkeys(("words", "before", "after"), float("nan"))
+        return {
+            "words": identity_sums(laws, "gaussian").total(),
+            "before": float("nan") if begun is None else word_discrepancy(laws, begun, self.n_threads)[0],
+            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads)[0],
+        }
+
+    def word_discrepancy(self, texts: Sequence[str], y: np.ndarray) -> float:
+        """How far apart the classes of some texts are by their words alone: every two as far apart as any other two.
+
+        Parameters
+        ----------
+        texts : Sequence[str]
+            N texts.
+        y : numpy.ndarray
+            int64 (N,), their classes by number, from 0.
+
+        Returns
+        -------
+        float
+            wMMD² with M = identity, by a Gaussian kernel of width √2; NaN where a class has not two texts with a known
+            word.
+        """
+        laws = self._laws(texts, y)
+        return float("nan") if laws is None else identity_sums(laws, "gaussian").total()
+
+    def _laws(self, texts: Sequence[str], y: np.ndarray) -> WordLaws | None:
+        """Of texts with a known word that is no stop word; None where a class has not two of them."""
         stops = left_out(self.words_, self._learnt_with["stop_words"], self._learnt_with["lowercase"])
         number = {word: k for k, word in enumerate(self.words_) if not stops[k]}
         table = self._table(texts)
         counts = count_words(table, form_numbers(table, number), len(self.words_))
         used = np.flatnonzero(np.diff(counts.indptr) > 0)
         if np.bincount(y[used], minlength=int(y.max()) + 1).min() < 2:
-            return dict.fromkeys(("words", "before", "after"), float("nan"))
-        laws, begun = WordLaws.of(counts[used], y[used]), getattr(self, "initial_vectors_", None)
-        return {
-            "words": identity_sums(laws, "gaussian").total(),
-            "before": float("nan") if begun is None else word_discrepancy(laws, begun, self.n_threads)[0],
-            "after": word_discrepancy(laws, self.vectors_.astype(np.float64), self.n_threads)[0],
-        }
+            return None
+        return WordLaws.of(counts[used], y[used])
 
     def transform(self, texts: Sequence[str]) -> np.ndarray:
         """The mean vector of each text's words.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import shlex
 from dataclasses import replace
@@ -13,8 +14,9 @@ import pytest
 from visiting import TINY, captions, numbers, press, show, sound, until, use
 
 from cflengine.cli import main
-from pages.parts.embeddings import close, controls
-from pages.parts.embeddings.close import embed_command
+from cflengine.engine import InputError
+from pages.parts.embeddings import controls, train_view
+from pages.parts.embeddings.close import embed_command, vector_arrays
 from pages.parts.embeddings.figures import (
     cloud_figure,
     film_figure,
@@ -95,7 +97,7 @@ def test_a_training_and_its_film():
     assert [row["epoch"] for row in run.rows] == [0, 1, 2, 3]
     assert set(run.right) == {"train", "test"}
     assert run.wmmd()["after"] > run.wmmd()["before"]
-    shares = close._shares(about, (0, 1), run.words)
+    shares = train_view._shares(about, (0, 1), run.words)
     assert (shares.sum(axis=0) > 0.9).all()
     assert moment_figure(run.film[1], run.words, shares, ["a", "b"]).data[0].text[0] == run.words[0]
     figure = film_figure(run.film, run.words, shares, ["a", "b"])
@@ -233,7 +235,7 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
 
 
 def test_without_jax_the_page_says_what_to_install(open_app, monkeypatch):
-    monkeypatch.setattr(close, "HAS_NEURAL", False)
+    monkeypatch.setattr(train_view, "HAS_NEURAL", False)
     app = use(open_app(), "moods.csv", reviews().to_csv(index=False).encode())
     app = show(app, "embeddings")
     press(app, "Compare")
@@ -291,9 +293,14 @@ def test_the_command_finds_the_same(tmp_path, monkeypatch):
     assert report["p_value"] == run.comparison.p_value
 
 
-@pytest.mark.parametrize("given", [False, True])
-@pytest.mark.parametrize("penalty", ["none", "wmmd"])
-def test_the_command_trains_the_same(given, penalty, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "choice",
+    [
+        TrainChoice("mean", "none", 0.5, epochs=2), TrainChoice("mean", "wmmd", 0.5, given=True, epochs=2),
+        TrainChoice("mean", "wmmd", 0.5, epochs=3, dimension=5, rate=0.03, dev=0.2, clip=True),
+    ],
+)  # fmt: skip
+def test_the_command_trains_the_same(choice, tmp_path, monkeypatch):
     pytest.importorskip("optax")
     monkeypatch.chdir(tmp_path)
     frame = reviews()
@@ -302,13 +309,38 @@ def test_the_command_trains_the_same(given, penalty, tmp_path, monkeypatch):
     from pages.parts.shared.corpora import LoadedCorpus
 
     loaded = LoadedCorpus("x", read_corpus("moods.csv"), "moods.csv", {})
-    about, run = compared(), TrainRun(TrainChoice("mean", penalty, 0.5, given=given, epochs=2))
+    about, run = compared(), TrainRun(choice)
     run.run(about, frame["text"].tolist(), frame, Job("r", ("c",), print))
     assert main([*shlex.split(embed_command(about, loaded, run.choice))[1:], "--quiet"]) == 0
     report = json.loads((tmp_path / "apart" / "report.json").read_text())["training"]
     assert report["accuracy"] == run.right
     assert {"before": report["wmmd_before"], "after": report["wmmd_after"]} == run.wmmd()
     assert report["cross_entropy"] == run.model.result_.objective
+    table = pd.read_csv(tmp_path / "apart" / "predictions.csv")
+    assert run.predictions(about, loaded.corpus)["predicted"].astype(str).tolist() == table["predicted"].tolist()
+    kept = np.load(io.BytesIO(vector_arrays(run.model.words_, run.model.vectors_)))
+    assert run.of_words > 0 and kept["vectors"].shape == run.model.vectors_.shape
+
+
+def test_what_ends_a_training_before_its_first_epoch_is_said():
+    pytest.importorskip("optax")
+    frame, about = reviews(), compared()
+
+    def trained(choice=None, about=about, job=None):
+        run = TrainRun(choice or TrainChoice("mean", epochs=1))
+        run.run(about, frame["text"].tolist(), frame, job or Job("r", ("c",), print))
+        return run
+
+    stopped = Job("s", ("c",), print)
+    stopped.stop.set()
+    assert trained(TrainChoice("mean", given=True, epochs=1), job=stopped).model.n_iter_ == 0
+    lost = replace(about, choice=replace(about.choice, vectors=("/nowhere/gone.txt", "mine.txt")))
+    with pytest.raises(InputError, match="not here any more: upload it again"):
+        trained(TrainChoice("mean", given=True), lost)
+    with pytest.raises(InputError, match="not here any more"):
+        EmbedRun(lost.choice).run(frame["text"].tolist(), frame, 1000, Job("r", ("c",), print))
+    with pytest.raises(InputError, match=r"diverged in its first epoch: choose a smaller λ, or under"):
+        trained(TrainChoice("gru", lam=1e30, rate=1e30, epochs=1))
 
 
 def test_names_in_a_cloud_stand_apart_on_a_telephone():

@@ -114,10 +114,16 @@ def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
 
     def usual() -> EmbedChoice:
         before, column = st.session_state.get("embed_choice"), next(iter(columns))
+        if before is not None and before.vectors is not None and not Path(before.vectors[0]).exists():
+            before = replace(before, vectors=None)
         classes = _classes(column, columns)
         return EmbedChoice(column, classes) if before is None else replace(before, column=column, classes=classes)
 
-    return session_choice("embed", EMBED, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
+    def fits(one: EmbedChoice) -> bool:
+        there = one.vectors is None or Path(one.vectors[0]).exists()  # an upload goes with the session it was made in
+        return there and set(one.classes) <= set(columns.get(one.column, []))
+
+    return session_choice("embed", EMBED, fits, usual)
 
 
 def _classes(column: str, columns: dict[str, list[str]]) -> tuple[str, ...]:

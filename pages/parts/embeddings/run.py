@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,10 +11,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cflengine import IterationStats, WordMMD, WordMMDEmbedding
-from cflengine.embedding import DEFAULT_LAMS, BetaBinomial, Comparison, Kernel, PowerSettings, power, warm_up
+from cflengine import Corpus, IterationStats, WordMMD, WordMMDEmbedding
+from cflengine.embedding import (
+    DEFAULT_LAMS,
+    BetaBinomial,
+    Comparison,
+    DivergedError,
+    EmbeddingAnalysis,
+    Kernel,
+    PowerSettings,
+    power,
+    warm_up,
+)
 from cflengine.engine import InputError, Stopped
-from cflengine.linear import Labels, read_labels, split_documents
+from cflengine.linear import Labels, Split, read_labels, split_documents
 from cflengine.text import USUAL_TOKENS, TokenChoice
 from pages.parts.shared.jobs import Job
 
@@ -22,6 +33,12 @@ OVERLAP_SIZE = 50  # documents, where the laws' overlap varies
 SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)  # how far the second law is from the first, of what the user has chosen
 LARGE_TOKENS = 200_000  # beyond, words that occur once are left out
 MOST_DOCUMENTS = 20_000  # that a network learns from on the page
+PATIENCE, CLIPPED = 5, 1.0  # epochs without a better one; the length of a gradient that is cut
+_TOO_FAR = (
+    "Training diverged in its first epoch: choose a smaller λ, or under “How it is trained” a smaller learning rate or "
+    "to cut long gradients."
+)
+_GONE = "The file of vectors is not here any more: upload it again, or learn them from the corpus."
 
 
 @dataclass(frozen=True)
@@ -68,6 +85,8 @@ class EmbedRun:
             ).comparison_
         except Stopped:
             return
+        except FileNotFoundError as error:
+            raise InputError(_GONE) from error
         except InputError as error:  # of a file that was uploaded: by the name that the user knows
             raise InputError(self._named(str(error))) from error
         vectors = replace(found.words.vectors, name=self._named(found.words.vectors.name))
@@ -101,8 +120,9 @@ class _Stage:
 
 @dataclass(frozen=True)
 class TrainChoice:
-    """network, regulariser, lam: as :class:`~cflengine.WordMMDEmbedding` takes them; given: whether vectors begin as
-    those that were compared, not at random; test: what it is judged by."""
+    """network, regulariser, lam, dimension, rate (of learning): as :class:`~cflengine.WordMMDEmbedding` takes them;
+    given: whether vectors begin as those that were compared, not at random; test: what it is judged by; dev: the share
+    to stop early by; clip: whether gradients are cut to length 1."""
 
     network: str = "cnn"
     regulariser: str = "wmmd"
@@ -110,6 +130,10 @@ class TrainChoice:
     given: bool = False
     epochs: int = 30
     test: float | str = 0.25
+    dimension: int = 20
+    rate: float = 0.1
+    dev: float = 0.0
+    clip: bool = False
 
 
 @dataclass
@@ -126,6 +150,8 @@ class TrainRun:
     model: WordMMDEmbedding | None = None
     right: dict[str, float] = field(default_factory=dict)
     n_learnt: int = 0  # documents
+    of_words: float = math.nan  # wMMD² of the documents learnt from, of the words themselves
+    split: Split | None = None
 
     @property
     def can_go_on(self) -> bool:
@@ -143,25 +169,47 @@ class TrainRun:
         assert run.labels is not None and run.comparison is not None
         labels, choice = run.labels, self.choice
         warm_up()
-        split = split_documents(labels, metadata, dev=None, test=choice.test)
-        vectors = run.comparison.words.vectors
-        begin = (vectors.words, vectors.M) if run.choice.vectors is None else run.choice.vectors[0]
+        split = split_documents(labels, metadata, dev=choice.dev or None, test=choice.test)
+        begin = None
+        if choice.given:
+            vectors = run.comparison.words.vectors
+            begin = (vectors.words, vectors.M) if run.choice.vectors is None else run.choice.vectors[0]
         model = WordMMDEmbedding(
             choice.network, choice.regulariser, choice.lam, epochs=choice.epochs, listeners=(_Epoch(self, job),),
             stop_words="english" if run.choice.stop else None, token_pattern=run.choice.tokens.words,
             lowercase=run.choice.tokens.lowercase, min_count=run.min_count, checkpoint=self.checkpoint,
+            dimension=choice.dimension, learning_rate=choice.rate, max_gradient=CLIPPED if choice.clip else None,
+            patience=PATIENCE if choice.dev else None,
         )  # fmt: skip
-        train = split.train
-        if len(train) > MOST_DOCUMENTS:
-            train = np.sort(np.random.default_rng(0).permutation(train)[:MOST_DOCUMENTS])
-        self.n_learnt = len(train)
-        model.fit([texts[d] for d in train.tolist()], labels.of(train), begin if choice.given else None)
+        if len(split.train) > MOST_DOCUMENTS:
+            some = np.sort(np.random.default_rng(0).permutation(split.train)[:MOST_DOCUMENTS])
+            split = replace(split, train=some)
+        self.n_learnt, used = len(split.train), np.concatenate([split.train, split.dev])
+        dev = np.arange(len(used)) >= len(split.train) if len(split.dev) else None
+        try:
+            model.fit([texts[d] for d in used.tolist()], labels.of(used), begin, dev=dev)
+        except Stopped:  # while the vectors were read
+            return
+        except FileNotFoundError as error:
+            raise InputError(_GONE) from error
+        except DivergedError as error:
+            raise InputError(_TOO_FAR) from error
         model.set_params(listeners=(), checkpoint=None)  # the model outlives the job
-        for part, where in (("train", train), ("test", split.test)):
-            if len(where):
+        for part in ("train", "dev", "test"):
+            if len(where := getattr(split, part)):
                 found = model.predict([texts[d] for d in where.tolist()])
                 self.right[part] = float(np.mean(found == labels.of(where)))
-        self.model = model
+        learnt = [texts[d] for d in split.train.tolist()]
+        self.of_words = model.word_discrepancy(learnt, np.unique(labels.y[split.train], return_inverse=True)[1])
+        self.model, self.split = model, split
+
+    def predictions(self, about: EmbedRun, corpus: Corpus) -> pd.DataFrame:
+        """A row a labelled document, as the command writes them."""
+        assert about.labels is not None and about.comparison is not None and self.split is not None
+        return EmbeddingAnalysis(
+            corpus=corpus, labels=about.labels, documents=about.documents, comparison=about.comparison,
+            split=self.split, model=self.model,
+        ).predictions  # fmt: skip
 
     def wmmd(self) -> dict[str, float]:
         """wMMD² of the documents learnt from, by the vectors before and after training."""

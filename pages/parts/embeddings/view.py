@@ -19,6 +19,7 @@ from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import many, number, percent, plain
 
 Pair = tuple[int, int]
+LISTED = 2_000  # documents of the text view
 
 
 def draw_answer(run: EmbedRun) -> None:
@@ -54,13 +55,14 @@ def draw_answer(run: EmbedRun) -> None:
         ),
         (
             f"wMMD² of words{of_all}", f"{found.identity['statistic']:.4g}",
-            "Before any vectors: every two words are as far apart as any other two. Its width is another, so that the "
-            "two numbers have no common scale.",
+            "Before any vectors: every two words are as far apart as any other two. Its kernel's width is √2 = 1.41, "
+            "that of the vectors stands below, so that the two numbers have no common scale.",
         ),
         ("p, of vectors", f"{p:.2g}" if not math.isnan(p) else "–"),
         (
             "Words with vectors", number(len(words.vectors.words)),
-            f"{percent(words.coverage, 1)} of all words that stand in these documents.",
+            f"{percent(words.coverage, 1)} of all words{', stop words aside,' if run.choice.stop else ''} that stand "
+            "in these documents.",
         ),
     ]  # fmt: skip
     metric_row(items)
@@ -208,12 +210,14 @@ def draw_text(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
         towards = np.where(words.laws.y == pair[0], means, -means)[mine]
         listed = mine if order == "in order" else mine[np.argsort(towards if order == "doubtful" else -towards)]
         chosen = st.selectbox(
-            "Document", listed[:2000].tolist(), key=f"embed_document_{pair}_{order}", width=420,
+            "Document", listed[:LISTED].tolist(), key=f"embed_document_{pair}_{order}", width=420,
             format_func=lambda i: (
                 f"Document {run.documents[words.documents[i]]}: {classes[words.laws.y[i]]}, pulls to "
                 f"{names[0] if means[i] > 0 else names[1]} by {abs(means[i]):.4f}"
             ),
         )  # fmt: skip
+    if len(listed) > LISTED:
+        st.caption(f"The first {LISTED:,} of {many(len(listed), 'document')} in this order.")
     position = int(words.documents[chosen])
     text = loaded.corpus.texts[int(run.documents[position])]
     table = words.table
