@@ -8,7 +8,7 @@ from benchmarks.embedding.tables import PUBLISHED, gain_of, network_of
 from benchmarks.evidence.page import DOES_NOT, HOLDS, IN_PART, Claim, Evidence, Part, seconds, share, verdict
 
 FIVE_TIMES, THREE_PRODUCTS, FOUR_GIB = 5.0, 3.0, 4 << 30  # what was asked of the statistic's speed
-SURE = 0.05
+SURE, FLAT = 0.05, 0.02
 HOW = "p: of a paired t-test over the seeds, against none. Holds: better, p below 0.05; in part: better, p above it."
 
 
@@ -53,22 +53,30 @@ def _published(name: str, body: dict[str, Any]) -> Part:
         gain, p = gain_of(ours, plain)
         found = f"{share(plain['test'])} → {share(ours['test'])}, p {p:.2g}"
         claims.append(Claim(f"wMMD beats no penalty ({network})", found, _said(gain, p)))
-    note = f"Test accuracy, mean and spread of five seeds. {HOW}"
+    note = (
+        f"Test accuracy, mean and spread of five seeds. {HOW} The article stems words, leaves stop words out and reads "
+        "512 words of a document; here they stand as they are, those of five occurrences or more, and 256 are read."
+    )
     return Part(f"Embeddings: {name}", note, ("network", "penalty", "λ", "test", "p", "published"), rows, claims)
 
 
 def _flat(body: dict[str, Any]) -> Part:
     rows, claims = _rows(body), []
     for network in dict.fromkeys(row["network"] for row in rows):
-        tests = [row["test"] for row in rows if row["network"] == network and row["lam"] >= 100]
-        if len(tests) > 1:
-            spread = max(tests) - min(tests)
-            found = f"{share(min(tests))} to {share(max(tests))} for λ of 100 or more"
-            claims.append(
-                Claim(f"Accuracy stays flat for large λ ({network})", found, HOLDS if spread < 0.02 else IN_PART)
-            )
+        large = sorted((row for row in rows if row["network"] == network and row["lam"] >= 100), key=lambda r: r["lam"])
+        if len(large) > 1:
+            tests = [row["test"] for row in large]
+            p = min(gain_of(row, large[0])[1] for row in large[1:])
+            found = f"{share(min(tests))} to {share(max(tests))} for λ of 100 or more; least p against λ = "
+            found += f"{large[0]['lam']:g}: {p:.2g}"
+            near, sure = max(tests) - min(tests) < FLAT, p < SURE / (len(large) - 1)
+            said = HOLDS if near and not sure else DOES_NOT if sure and not near else IN_PART
+            claims.append(Claim(f"Accuracy stays flat for large λ ({network})", found, said))
     table = [(row["network"], f"{row['lam']:g}", _spread(row), _bar(row["test"])) for row in rows]
-    note = "Test accuracy, mean and spread of five seeds; each ▪ of the plot is 0.25 % above 74 %."
+    note = (
+        "Test accuracy, mean and spread of five seeds; each ▪ of the plot is 0.25 % above 74 %. Flat: means within 2 "
+        "points, and no paired t-test against the smallest of these λ below 5 %, corrected for their number."
+    )
     return Part("Embeddings: λ of wMMD on CE-T1", note, ("network", "λ", "test", ""), table, claims)
 
 
