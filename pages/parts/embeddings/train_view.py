@@ -28,6 +28,7 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
+from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import TRAIN, current_corpus, current_job, stop_job
 from pages.parts.shared.words import many, percent, plain
 
@@ -55,6 +56,9 @@ def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
         return
     job = current_job(TRAIN)
     _training_controls(compared, job)
+    run: TrainRun | None = None if job is None or job.state == FAILED else job.so_far
+    if job is not None and run is not None:
+        note_changes(job, job.key if is_wanted(run) else (), "this network was trained")
     if job is None:
         st.info("Press **Train** to see loss, accuracy and wMMD² move epoch by epoch, and the words with them.")
     elif job.state == FAILED:
@@ -62,8 +66,6 @@ def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
     elif job.active:
         st.fragment(_training, run_every=0.7)(job.id, compared.id, pair)
     else:
-        if not is_wanted(job.result):
-            st.caption("⚠ The choices above have changed since this network was trained.")
         _trained(job.result, compared.result, pair, loaded)
 
 
@@ -103,19 +105,19 @@ def _training_controls(compared: Job, job: Job | None) -> None:
 
 def _details(choice: TrainChoice) -> None:
     """What is usual stands there; the article's numbers are in the help."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if not choice.given:
             st.select_slider(
-                "Numbers a vector", _DIMENSIONS, choice.dimension, width=180, key="widget_train_dimension",
+                "Numbers a vector", _DIMENSIONS, choice.dimension, width=150, key="widget_train_dimension",
                 on_change=lambda: set_train(dimension=st.session_state.widget_train_dimension),
                 help="r in the article, which has 20, 100 and 300.",
             )  # fmt: skip
         st.number_input(
-            "Epochs", 1, 200, choice.epochs, width=120, key="widget_train_epochs",
+            "Epochs", 1, 200, choice.epochs, width=105, key="widget_train_epochs",
             on_change=lambda: set_train(epochs=st.session_state.widget_train_epochs), help="The article has 30.",
         )  # fmt: skip
         st.select_slider(
-            "Learning rate", _RATES, choice.rate, width=180, key="widget_train_rate",
+            "Learning rate", _RATES, choice.rate, width=150, key="widget_train_rate",
             on_change=lambda: set_train(rate=st.session_state.widget_train_rate),
             help="Of Adam; the article has 0.1. Recurrent networks learn from long documents at a smaller one.",
         )  # fmt: skip
