@@ -23,7 +23,7 @@ from cflengine.cli import build_parser
 from cflengine.cli.options import solver_settings
 from pages.parts.export import files, snippets
 from pages.parts.lab import toy
-from pages.parts.read import explorer, prices
+from pages.parts.read import documents, prices
 from pages.parts.shared import corpora, figures, views, words
 from pages.parts.shared.settings import Settings, settings_from
 
@@ -239,8 +239,8 @@ def test_days_lose_their_midnight_and_times_do_not():
 )
 def test_finding_in_the_corpus_wraps_around(corpus, monkeypatch, query, start, skip, hit):
     session = AttributeDictionary({"document": start, "find": query})
-    monkeypatch.setattr(explorer, "st", SimpleNamespace(session_state=session))
-    explorer._jump(corpus, skip)
+    monkeypatch.setattr(documents, "st", SimpleNamespace(session_state=session))
+    documents._jump(corpus, skip)
     assert session.document == hit and session.find_failed == (query == "zebra")
 
 
