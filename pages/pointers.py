@@ -38,9 +38,10 @@ phrase = selected_phrase()
 if phrase != state.get("phrase_read"):  # chosen on another page
     state.update(phrase_read=phrase, gram=phrase_row(names["gram"], phrase))
 
+asked_for = state.pop("document_asked", False)  # by its number
 if state.get("gram") != state.get("gram_shown"):  # chosen on another page, or in a table
     state.gram_shown = state.get("gram")
-    if state.gram_shown is not None:
+    if state.gram_shown is not None and not asked_for:
         go_to_use(model, model.table_, state.gram_shown, group_documents(corpus.metadata))
 
 text, lists = st.columns([5, 4], gap="medium")

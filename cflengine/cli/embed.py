@@ -296,7 +296,7 @@ def _summary(report: dict[str, Any], n_unlabelled: int, note: str, out: Any) -> 
         print(
             f"{training['network']:<12} {training['epochs']} epochs, {training['seconds']:.1f} s{ended}: right {shares}"
         )
-        error = f" (standard error {training['wmmd_error']:.2g})" if training["wmmd_error"] else ""
+        error = f" (standard error {training['wmmd_error']:.2g})" if training["wmmd_error"] > 0 else ""
         before, after = (f"{training[name]:.4g}" for name in ("wmmd_before", "wmmd_after"))
         print(f"             wMMD² {before} before, {after} after training{error}")
         if training["n_words_drawn"]:

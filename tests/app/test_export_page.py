@@ -101,6 +101,7 @@ def test_a_project_brings_everything_back(exported, downloads, open_app):  # noq
     assert app.session_state["path_id"] != job
     opened = BOARD.get(app.session_state["path_id"])
     assert len(opened.so_far.points) == len(project.points) and not opened.active
+    assert app.session_state["opened_path"] == (None, None), "a path that is solved later takes its place for good"
     sound(show(app, "phrases"))
     assert not any(button.label == "Compress it" for button in app.button)
 

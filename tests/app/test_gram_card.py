@@ -113,3 +113,8 @@ def test_a_document_that_uses_a_phrase_comes_on_show_where_none_there_does(own, 
     encoding = SimpleNamespace(document=np.array([0, 4, 4]), gram=np.array([1, 0, 0]))
     documents.go_to_use(SimpleNamespace(encoding_=encoding), table, 0)
     assert state.document == expected
+    state.document = 2
+    documents.go_to_use(SimpleNamespace(encoding_=encoding), table, 1, np.array([4, 5]))
+    assert state.document == 0, "where no document of the group uses it, another one"
+    documents.go_to_use(SimpleNamespace(encoding_=encoding), table, 1, np.array([4, 5]))
+    assert state.document == 0, "one that is on show uses it, though it is none of the group"

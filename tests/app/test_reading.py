@@ -70,7 +70,9 @@ def test_what_was_done_on_another_corpus_is_found_again(open_app, board, monkeyp
     mine = {name: app.session_state[name] for name in ("corpus_id", "job_id", "path_id")}
     show(app, "corpus")
     assert not [button for button in app.button if button.label.startswith("Back to")]
+    app.session_state["weights_ties"] = "of a job of mine.csv"
     app = upload(app, "other.csv", TINY.replace("cat", "goat").encode())
+    assert "weights_ties" not in app.session_state
     assert app.session_state["job_id"] is None and app.session_state["path_id"] is None
     for number in range(2 * jobs.KEEP_JOBS):  # the work of others pushes out nothing that there is a way back to
         board.add(finished(str(number)))

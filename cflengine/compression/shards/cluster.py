@@ -138,7 +138,8 @@ class OnCluster:
 
     def _hold(self, k: int, shard: Shard) -> None:
         place = self._places[k]
-        place.held = self._task(place.worker, on_worker.hold, self.run, k, shard, self.scratch)
+        self._result(k, self._task(place.worker, on_worker.hold, self.run, k, shard, self.scratch))
+        place.held = self._task(place.worker, on_worker.held, self.run, k)
         self._wait_for(k, place.held)
 
     def _make_again(self, k: int) -> None:

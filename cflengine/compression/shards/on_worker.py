@@ -32,7 +32,7 @@ class NotHeldError(Exception):
 
 
 class Held:
-    """A shard that is held as long as this is: the result of :func:`hold`, which stays on the worker for as long as a
+    """A shard that is held as long as this is: the result of :func:`held`, which stays on the worker for as long as a
     client wants it. Where the client is gone, so is the shard."""
 
     def __init__(self, run: str, k: int) -> None:
@@ -42,13 +42,19 @@ class Held:
         raise pickle.PicklingError("it stands for what is on this worker.")
 
 
-def hold(run: str, k: int, shard: Shard, scratch: str | None) -> Held:
+def hold(run: str, k: int, shard: Shard, scratch: str | None) -> None:
     """Take a shard; it rests on the worker's disk between its turns."""
     if run not in _folders:
         stack = ExitStack()
         _folders[run] = stack, stack.enter_context(shards_folder(scratch))
     _held[run, k] = Resting(_folders[run][1] / f"shard-{k}")
     _held[run, k].put(shard)
+
+
+def held(run: str, k: int) -> Held:
+    """What stands for a shard that is here. A call of its own: what Dask remembers of a call whose result is wanted,
+    and repeats in a process that comes in the place of a lost one, must not be the shard as it once was."""
+    _resting(run, k)
     return Held(run, k)
 
 

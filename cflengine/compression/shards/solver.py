@@ -106,8 +106,9 @@ def solve_sharded(
     cuts = cut_into_parts(index.doc_ptr, settings.shards)
     if len(cuts) <= 2:
         if settings.shards > 1:
-            what = "on this machine" if settings.cluster else "at once"
-            warnings.warn(f"one document cannot be cut into shards: it is solved {what}.", stacklevel=outside())
+            where = "on this machine" if settings.cluster else "as a whole"
+            said = f"nearly all tokens are in one document, which cannot be cut into shards: it is solved {where}."
+            warnings.warn(said, stacklevel=outside())
         return solve_guided(
             index, costs, settings.unsharded, listeners=listeners, n_threads=n_threads, lam=lam, known=known
         )

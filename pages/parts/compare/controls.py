@@ -11,7 +11,7 @@ from pages.parts.compare.groups import MOST_GROUPS, current_groups
 from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.selection import note_changes, session_choice
+from pages.parts.shared.selection import note_changes, selected_group, session_choice
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.state import COMPARE, current_corpus, current_job, start_job, stop_job
 
@@ -46,9 +46,13 @@ def draw_compare_controls(found: Solution) -> bool:
 
 
 def _choice(columns: dict[str, list[str]]) -> CompareChoice:
-    """The session's, or the likeliest column."""
-    column = next(iter(columns))
-    usual = CompareChoice(column, tuple(columns[column][:FIRST]))
+    """The session's, or that of the group that goes along, or the likeliest column."""
+    along = selected_group(current_corpus().corpus.metadata)
+    column, own = next(iter(columns)), ""
+    if along is not None and along[1] in columns.get(along[0], ()):
+        column, own = along
+    groups = sorted(columns[column], key=lambda name: name != own)[:FIRST]  # that one, and the most frequent
+    usual = CompareChoice(column, tuple(name for name in columns[column] if name in groups))
     return session_choice("compare", COMPARE, lambda one: one.column in columns, lambda: usual)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
@@ -41,7 +42,17 @@ def with_groupings(metadata: pd.DataFrame) -> pd.DataFrame:
 
 
 def _quarters(values: pd.Series) -> pd.Series:
-    """Which quarter of the documents a number is in, by its least and its greatest number, "4.2 to 5"."""
+    """Which quarter of the documents a number is in, by its least and its greatest number, "4.2 to 5", in as many
+    digits as tell the quarters apart."""
     part = pd.qcut(values.where(values.abs() < float("inf")), QUARTERS, labels=False, duplicates="drop")
-    names = {number: f"{own.min():.4g} to {own.max():.4g}" for number, own in values.groupby(part)}
-    return part.map(names)
+    ends = {number: (float(own.min()), float(own.max())) for number, own in values.groupby(part)}
+    for digits in range(4, 18):
+        said = {end: _digits(end, digits) for both in ends.values() for end in both}
+        if len(set(said.values())) == len(said):
+            break
+    return part.map({number: f"{said[low]} to {said[high]}" for number, (low, high) in ends.items()})
+
+
+def _digits(value: float, digits: int) -> str:
+    """A number of so many significant digits, without an exponent."""
+    return np.format_float_positional(float(f"{value:.{digits}g}"), trim="-")

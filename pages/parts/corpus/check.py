@@ -53,9 +53,10 @@ def _look(loaded: LoadedCorpus) -> Job | None:
 
 def _looking(job_id: str) -> None:
     job = BOARD.seen(job_id)
-    if job is not None:
-        st.caption("Looking at the corpus: language, repeated documents, what is no text …")
-        rerun_at_end(job)
+    if job is None:  # done, and forgotten since
+        st.rerun()
+    st.caption("Looking at the corpus: language, repeated documents, what is no text …")
+    rerun_at_end(job)
 
 
 def draw_roles(loaded: LoadedCorpus) -> None:

@@ -108,7 +108,7 @@ def _details(choice: TrainChoice) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if not choice.given:
             st.select_slider(
-                "Numbers a vector", _DIMENSIONS, choice.dimension, width=150, key="widget_train_dimension",
+                "Numbers in a vector", _DIMENSIONS, choice.dimension, width=150, key="widget_train_dimension",
                 on_change=lambda: set_train(dimension=st.session_state.widget_train_dimension),
                 help="r in the article, which has 20, 100 and 300.",
             )  # fmt: skip
@@ -184,13 +184,13 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
         )
     ended = {
         "iteration limit": "all epochs done", "numerical error": "stopped, since training diverged,",
-        "interrupted": "stopped",
+        "interrupted": "stopped", "converged": "stopped early",
     }  # fmt: skip
     st.caption(
         f"{_NETWORKS[run.choice.network].capitalize()}, {_PENALTIES[run.choice.regulariser]}"
         f"{f', λ = {run.choice.lam:g}' if run.choice.regulariser != 'none' else ''}: "
         f"{ended.get(str(result.reason), str(result.reason))} after {many(result.n_iterations, 'epoch')}"
-        f"{f', of which the {result.best_epoch}. is kept' if run.choice.dev else ''}, "
+        f"{f' (the weights of epoch {result.best_epoch} are kept)' if run.choice.dev else ''}, "
         f"learnt from {many(run.n_learnt, 'document')}. The loss is not convex, so nothing is proved about these "
         "weights; the numbers are recomputed from them."
     )
@@ -216,7 +216,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
             ("Predictions (CSV)", "predictions.csv", lambda: frame_csv(run.predictions(about, loaded.corpus))),
         ):
             st.download_button(label, make, name, key=f"train_{name}", on_click="ignore")
-    if str(result.reason) != "iteration limit":
+    if str(result.reason) not in ("iteration limit", "converged"):
         st.caption(f"From the command line, which trains all {many(run.choice.epochs, 'epoch')}:")
     elif run.n_learnt == MOST_DOCUMENTS:
         st.caption(f"From the command line, which learns from all documents, not from {MOST_DOCUMENTS:,} of them:")

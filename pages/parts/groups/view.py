@@ -100,7 +100,7 @@ def draw_film(run: WeightsRun, active: bool) -> None:
     one, the words of each stand at one weight."""
     scheme = run.results.get("clustered")
     if scheme is None or len(scheme.trajectories) < 2:
-        st.caption("The clustered scheme is run next …" if active else "It was stopped before the scheme had begun.")
+        st.caption("The clustered scheme is run next …" if active else "Stopped before the clustered scheme had begun.")
         return
     most = min(MOST_FILMED, len(run.watch))
     own = run.own_clusters()

@@ -133,7 +133,7 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     if document is None or document >= len(corpus):
         st.caption("Choose a row to read its document.")
     else:
-        draw_document(loaded, document, go=row is not None)
+        draw_document(loaded, document)
 
 
 def context_widths(matches: pd.Series) -> tuple[int, int]:

@@ -85,12 +85,11 @@ def go_to_use(model: CompressiveFeatures, table: TokenTable, gram: int, own: np.
     those on show uses it."""
     state, encoding = st.session_state, model.encoding_
     using = encoding.document[encoding.gram == gram]
-    if own is not None and np.isin(using, own).any():
-        using = using[np.isin(using, own)]
     first = min(state.get("document", 0), len(table.doc_ptr) - 2)
     following = state.get("following", list(_FOLLOWING)[_usual(table, first)])
     if len(using) and not np.isin(using, _on_show(table, first, following, own)).any():
-        state.document = _nearest(using, first)
+        of_group = using if own is None else using[np.isin(using, own)]
+        state.document = _nearest(of_group if len(of_group) else using, first)
 
 
 def _say_found(corpus: Corpus, here: int) -> None:

@@ -29,8 +29,9 @@ KEEP_LEFT = 3  # corpora whose results a session finds again
 _RESULTS = (
     "solution", "read_points", "first_of", "first_points", "first_documents", "spelt_dictionary", "constraint",
     "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "group_members", "gram",
-    "names_chosen", "comparison_open", "compare_groups", "boilerplate_group", "boilerplate_document",
-    "phrase_query", "phrase_is_pattern", "phrase_regular", "phrase_document",
+    "weights_ties", "loss_race", "comparison_path", "comparison_solve", "names_chosen", "comparison_open",
+    "compare_groups", "boilerplate_group", "boilerplate_document", "phrase_query", "phrase_is_pattern",
+    "phrase_regular", "phrase_document",
 )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
     if loaded.id == corpora.SAMPLE:
         st.session_state[f"{PATH}_id"] = st.session_state.get(f"{PATH}_id") or SAMPLE_JOB
     elif opened == loaded.id and BOARD.get(job_id) is not None:
-        st.session_state[f"{PATH}_id"] = job_id
+        st.session_state.update({f"{PATH}_id": job_id, "opened_path": (None, None)})  # from now on it is as any other
         look_after(BOARD.get(job_id))
     elif EXPLORE and current_job(PATH) is None:
         explore()

@@ -9,9 +9,9 @@ import streamlit as st
 from cflengine.engine import InputError
 from cflengine.text import Places, context_frame, find_pattern, find_words
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.glossary import link_to
+from pages.parts.shared.glossary import ICONS
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import group_documents, new_row, selected_group
+from pages.parts.shared.selection import group_documents, selected_group
 from pages.parts.shared.words import many, plain
 
 MOST = 200  # places that are listed
@@ -30,7 +30,7 @@ def draw_concordance(
     st.markdown(f"**{plain(word)}** in the text{others}")
     around, wide = (18, 115) if narrow else (36, 200)
     found, n = occurrences(loaded, word, first=first, around=around)
-    key = f"concordance_{word}"
+    key = f"concordance_{word}_{whose}"
     event = st.dataframe(
         found, hide_index=True, height=table_height(len(found), height), alt="Where the word stands",
         on_select="rerun", selection_mode="single-row", key=key,
@@ -45,17 +45,19 @@ def draw_concordance(
     st.caption(f"{listed}Select a row of the table to see another word, a row here to read its document.")
     rows = event.selection.rows
     if rows and rows[0] < len(found):
-        draw_document(loaded, int(found["document"].iloc[rows[0]]), go=new_row(event, len(found), key) is not None)
+        draw_document(loaded, int(found["document"].iloc[rows[0]]))
 
 
-def draw_document(loaded: LoadedCorpus, document: int, *, go: bool) -> None:
-    """A document by itself, and the way to its pieces; go: whether the page Read is to open on it."""
+def draw_document(loaded: LoadedCorpus, document: int) -> None:
+    """A document by itself, and the way to its pieces."""
     with st.container(border=True, height=240):
         st.markdown(f"**Document {document}**")
         st.text(loaded.corpus.texts[document][:20_000])
-    if go:
-        st.session_state.document = document
-    link_to("pointers", "Read it in pieces")
+    if st.button("Read it in pieces", key="read_document", icon=ICONS["pointers"], type="tertiary"):
+        # this one was asked for, whether it is of the group that goes along, and uses the phrase, or not
+        group = selected_group(loaded.corpus.metadata)
+        st.session_state.update(document=document, group_on_show=group, document_asked=True)
+        st.switch_page("pages/pointers.py")
 
 
 def occurrences(

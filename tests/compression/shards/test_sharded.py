@@ -83,10 +83,10 @@ def test_one_shard_is_the_guided_solver():
     assert same(solve_sharded(index, costs, settings), solve_guided(index, costs, settings.unsharded))
 
 
-@pytest.mark.parametrize(("cluster", "where"), [(None, "at once"), ("local", "on this machine")])
+@pytest.mark.parametrize(("cluster", "where"), [(None, "as a whole"), ("local", "on this machine")])
 def test_one_document_is_said_to_be_solved_whole(cluster, where):
     index = index_of([" ".join(PHRASES)])
-    with pytest.warns(UserWarning, match=f"one document cannot be cut into shards: it is solved {where}"):
+    with pytest.warns(UserWarning, match=f"one document, which cannot be cut into shards: it is solved {where}"):
         result = solve_sharded(index, costs_of(index), replace(QUICK, cluster=cluster, in_memory=False))
     assert same(result, solve_guided(index, costs_of(index), QUICK.unsharded))
 
