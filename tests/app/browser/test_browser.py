@@ -385,5 +385,5 @@ def test_a_reload_finds_its_solve_and_a_closed_tab_ends_it(open_tab, long_corpus
     second.get_by_text("Queued: 1 solve before yours.").first.wait_for()
     page.context.close()
     # the grace is six seconds; by itself the first solve would take much longer
-    second.wait_for_function(f"({POINTS}) > 0", timeout=25_000)
+    second.wait_for_function(f"({POINTS}) > 0", timeout=45_000)
     watch_it_live_and_stop(second)
