@@ -9,6 +9,7 @@ says or is refused.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import IO, Any
 
 import numpy as np
@@ -88,8 +89,7 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
     header, arrays = read_model(path, KIND)
     name = file_name(path)
     require({"digest", "max_gram", "lams", "highest", "seconds"} <= set(header), name)
-    if header["digest"] != corpus.digest or header["max_gram"] != corpus.index.max_gram:
-        raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
+    require_corpus(header, corpus, name)
     if "marks" in arrays:  # what earlier files call it
         arrays = {"cover": arrays["marks"], **arrays}
     lams, n = header["lams"], len(corpus.table.tokens)
@@ -110,6 +110,12 @@ def read_lambda_path(path: str | os.PathLike[str] | IO[bytes], corpus: PreparedC
         except (ValueError, IndexError) as error:
             raise ModelFileError(f"'{name}' is damaged: {error}") from error
     return CompressionPath(points)
+
+
+def require_corpus(header: Mapping[str, Any], corpus: PreparedCorpus, name: str) -> None:
+    """ModelFileError where a file, of this name and header, is of another corpus or of another K."""
+    if header["digest"] != corpus.digest or header["max_gram"] != corpus.index.max_gram:
+        raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
 
 
 def _trees(arrays: dict[str, np.ndarray], k: int) -> tuple[Branching, ...]:

@@ -17,6 +17,7 @@ from cflengine.compression.model.certificate import binary_solution
 from cflengine.compression.model.corpus import PreparedCorpus
 from cflengine.compression.model.problem import check_lam
 from cflengine.compression.model.result import StageSnapshot
+from cflengine.compression.path_file import require_corpus
 from cflengine.engine.checks import is_number
 from cflengine.engine.progress import NAN
 from cflengine.linear.saving import ModelFileError, file_name, read_model, require, write_model
@@ -74,8 +75,7 @@ def read_stages(
     header, arrays = read_model(path, KIND)
     name, (n, K) = file_name(path), (len(corpus.table.tokens), corpus.index.max_gram)
     require({"digest", "max_gram", "lam", *_TOLD} <= set(header), name)
-    if header["digest"] != corpus.digest or header["max_gram"] != K:
-        raise ModelFileError(f"'{name}' is of another corpus, or of another K.")
+    require_corpus(header, corpus, name)
     told = {key: header[key] for key in _TOLD}
     require(all(isinstance(numbers, list) for numbers in told.values()), name)
     count = len(told["zeta"])

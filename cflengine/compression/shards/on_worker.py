@@ -36,7 +36,7 @@ class Held:
     client wants it. Where the client is gone, so is the shard."""
 
     def __init__(self, run: str, k: int) -> None:
-        weakref.finalize(self, _let_go, run, k, _held[run, k])
+        weakref.finalize(self, _let_go, run, k, _resting(run, k))
 
     def __reduce__(self) -> str:
         raise pickle.PicklingError("it stands for what is on this worker.")
@@ -54,7 +54,6 @@ def hold(run: str, k: int, shard: Shard, scratch: str | None) -> None:
 def held(run: str, k: int) -> Held:
     """What stands for a shard that is here. A call of its own: what Dask remembers of a call whose result is wanted,
     and repeats in a process that comes in the place of a lost one, must not be the shard as it once was."""
-    _resting(run, k)
     return Held(run, k)
 
 
