@@ -5,7 +5,7 @@ from .gaps import relative_gap, round_down, round_up
 from .installed import app_folder, sample_file
 from .jit import parallel_kernel, threads
 from .mapped import disk_full_said
-from .memory import MemoryLimitError, fits, format_bytes, peak_bytes
+from .memory import MemoryLimitError, fits, format_bytes, held_memory, peak_bytes
 from .output import locked_folder, new_files, output_path, reads
 from .progress import NAN, IterationStats, Listener, Progress, Stopped, TerminationReason, Watch, go_on
 from .registry import Solver
@@ -33,6 +33,7 @@ __all__ = [
     "format_bytes",
     "frame_csv",
     "go_on",
+    "held_memory",
     "local_cluster",
     "locked_folder",
     "many",

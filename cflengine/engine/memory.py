@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
+import weakref
+from collections.abc import Mapping
+from threading import Thread
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
 
 _ALWAYS = 16 << 20  # bytes that are not asked for: the answer takes longer than a fit that needs so little
+
+
+_LONG, _SAMPLED = 10_000, 1_000  # elements of a container that are all looked at, and of longer ones
+_NO_DATA = (
+    type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, Thread, weakref.ref, mmap.mmap,
+    int, float, complex, bool, type(None),
+)  # fmt: skip
 
 
 class MemoryLimitError(MemoryError):
@@ -114,3 +129,70 @@ def format_bytes(n_bytes: float) -> str:
             return f"{n_bytes:.0f} {unit}" if unit == "bytes" else f"{n_bytes:.1f} {unit}"
         n_bytes /= 1024
     return f"{n_bytes:.1f} TB"
+
+
+def held_memory(*things: object) -> dict[int, int]:
+    """What objects hold in memory, each thing once, so that what several of them hold can be united.
+
+    Parameters
+    ----------
+    *things : object
+        Of any kind: arrays, containers, data frames, objects with attributes. Arrays count by the memory they look
+        into, and not at all where that is a mapped file. Of containers with more than 10,000 elements a thousand are
+        looked at. Functions, and what their closures refer to, classes, modules and threads are no part of it.
+
+    Returns
+    -------
+    dict of int to int
+        Bytes, by the ``id`` of what they are in: meaningful for as long as the objects are there.
+    """
+    held: dict[int, int] = {}
+    seen: dict[int, object] = {}  # what it has come by; holding it keeps an id from being given twice
+    ahead: list[object] = list(things)
+    while ahead:
+        thing = ahead.pop()
+        if isinstance(thing, np.ndarray):
+            thing = _owner(thing)
+        if id(thing) in seen or isinstance(thing, _NO_DATA):
+            continue
+        seen[id(thing)] = thing
+        parts = _parts(thing)
+        held[id(thing)] = _own_bytes(thing)
+        if len(parts) > _LONG:
+            some = parts[:: len(parts) // _SAMPLED]
+            held[id(thing)] += sum(held_memory(*some).values()) * len(parts) // len(some)
+        else:
+            ahead += parts
+    return held
+
+
+def _owner(array: np.ndarray) -> object:
+    """The object whose memory an array looks into: itself, or what it is a view of."""
+    owner: Any = array
+    while True:
+        base = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+        if base is None:
+            return owner
+        owner = base
+
+
+def _own_bytes(thing: object) -> int:
+    """Bytes of an object without its parts; of a data frame all of it."""
+    if callable(usage := getattr(thing, "memory_usage", None)):  # pandas
+        return int(np.sum(usage(deep=True)))
+    size = getattr(thing, "nbytes", None)  # arrays, also of other libraries
+    return size if isinstance(size, int) else sys.getsizeof(thing, 0)
+
+
+def _parts(thing: object) -> list[object]:
+    """What an object refers to."""
+    if isinstance(thing, str | bytes | bytearray | memoryview) or hasattr(thing, "memory_usage"):
+        return []
+    if isinstance(thing, np.ndarray):
+        return thing.ravel().tolist() if thing.dtype == object else []
+    if isinstance(thing, Mapping):
+        return [part for item in list(thing.items()) for part in item]
+    parts = list(thing) if isinstance(thing, list | tuple | set | frozenset) else []
+    parts += list(getattr(thing, "__dict__", {}).values())
+    slots = (name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ()))
+    return parts + [getattr(thing, name) for name in slots if name != "__dict__" and hasattr(thing, name)]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import math
 import threading
 import time
+import weakref
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from starlette.requests import Request
 from streamlit.testing.v1 import AppTest
@@ -32,7 +35,8 @@ def stats(**values) -> IterationStats:
 
 
 @pytest.fixture
-def own_board():
+def own_board(monkeypatch):
+    monkeypatch.setattr(jobs, "KEEP_BYTES", 1 << 20)
     board = JobBoard()
     yield board
     for job in board._jobs.values():
@@ -184,11 +188,11 @@ def test_old_finished_jobs_are_forgotten_and_running_ones_are_not(own_board):
 
 
 def test_what_an_open_tab_shows_is_not_forgotten(own_board):
-    shown = Job("shown", (), lambda job: 1, size=jobs.KEEP_TOKENS)
+    shown = Job("shown", (), lambda job: np.zeros(jobs.KEEP_BYTES // 8))
     own_board.submit(shown).result(timeout=10)
     own_board.hold(1, [shown.id, "of another server"])
     for n in range(jobs.KEEP_JOBS + 3):
-        own_board.submit(other := Job(str(n), (), lambda job: 1, size=1000)).result(timeout=10)
+        own_board.submit(other := Job(str(n), (), lambda job: 1)).result(timeout=10)
     assert own_board.get(shown.id) is shown and own_board.get(other.id) is other
     own_board.hold(1, [other.id])
     own_board.hold(2, [shown.id])
@@ -201,7 +205,7 @@ def test_what_is_listed_when_all_places_are_taken_is_there(own_board):
     """A path out of a project's file is done when it is listed, and no tab shows it yet."""
     for k in range(jobs.KEEP_JOBS):
         own_board.submit(Job("a", (k,), lambda job: "done")).result(timeout=10)
-    done = Job("b", (), print, size=2 * jobs.KEEP_TOKENS)
+    done = Job("b", (), print, so_far=np.zeros(jobs.KEEP_BYTES // 4))
     done.state = DONE
     own_board.add(done)
     assert own_board.get(done.id) is done
@@ -268,10 +272,26 @@ def test_a_trace_of_hours_has_a_length_too(monkeypatch):
 
 
 def test_large_results_are_forgotten_sooner(own_board):
-    half = jobs.KEEP_TOKENS // 2
+    half = np.zeros(jobs.KEEP_BYTES // 16 + 1)
     for n in range(3):
-        own_board.submit(Job(str(n), (), lambda job: 1, size=half)).result(timeout=10)
-    assert sum(job.size for job in own_board._jobs.values()) <= jobs.KEEP_TOKENS
+        own_board.submit(Job(str(n), (), lambda job: half.copy())).result(timeout=10)
+    assert 0 < jobs.held_bytes(own_board._jobs.values()) <= jobs.KEEP_BYTES and len(own_board._jobs) == 1
+    for n in range(3):
+        own_board.submit(Job(str(n), (), lambda job: half)).result(timeout=10)
+    own_board.submit(last := Job("last", (), lambda job: 1)).result(timeout=10)
+    assert own_board.get(last.id) and len(own_board._jobs) == 4, "what they share is in memory once"
+
+
+def test_what_is_done_holds_its_result_and_not_what_it_was_made_of(own_board):
+    class Corpus:
+        pass
+
+    corpus = Corpus()
+    gone = weakref.ref(corpus)
+    own_board.submit(job := Job("a", (), lambda job, corpus=corpus: len(repr(corpus)))).result(timeout=10)
+    del corpus
+    gc.collect()
+    assert job.result and gone() is None
 
 
 def test_short_work_is_borrowed_and_not_listed(own_board):

@@ -82,7 +82,7 @@ def test_what_was_done_on_another_corpus_is_found_again(open_app, board, monkeyp
     assert len(shown_points(show(app, "phrases"))) == 3
     press(show(app, "corpus"), r"Back to other\.csv")
     assert app.session_state["path_id"] is None
-    monkeypatch.setattr(state, "KEEP_TOKENS", 1)  # too much to be held beside what is shown
+    monkeypatch.setattr(state, "KEEP_BYTES", 1)  # too much to be held beside what is shown
     for number in range(2 * jobs.KEEP_JOBS):
         board.add(finished(str(number)))
     show(app, "phrases")

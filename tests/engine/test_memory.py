@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from cflengine.engine import memory
@@ -75,3 +80,36 @@ def test_peak_is_in_bytes():
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     high_water = int(status["VmHWM"].split()[0]) * 1024
     assert peak == pytest.approx(high_water, rel=0.1)
+
+
+def test_what_objects_hold_is_counted_once(tmp_path):
+    array, other = np.zeros(100_000), np.zeros(50_000)
+    first = SimpleNamespace(whole=array, part=array[10:], rows={"a": [array.reshape(100, -1)]}, of=print)
+    second = SimpleNamespace(part=array[::2], own=other)
+    held = memory.held_memory(first)
+    assert 800_000 <= sum(held.values()) < 805_000
+    assert 1_200_000 <= sum((held | memory.held_memory(second)).values()) < 1_210_000
+    mapped = np.memmap(tmp_path / "mapped", dtype=float, mode="w+", shape=100_000)
+    assert sum(memory.held_memory(SimpleNamespace(mapped=mapped[5:])).values()) < 5_000
+
+
+@pytest.mark.parametrize("n", [50, 200_000])
+def test_what_texts_hold_is_counted(n):
+    texts = [f"{k:6d} words" for k in range(n)]
+    exact = sys.getsizeof(texts) + sum(map(sys.getsizeof, texts))
+    for holder in (texts, np.array(texts, dtype=object), {"texts": tuple(texts)}):
+        assert sum(memory.held_memory(holder).values()) == pytest.approx(exact, rel=0.1, abs=500)
+    frame = pd.DataFrame({"text": texts, "x": np.zeros(n)})
+    assert sum(memory.held_memory(SimpleNamespace(frame=frame)).values()) >= frame.memory_usage(deep=True).sum()
+
+
+def test_what_refers_to_itself_is_counted():
+    @dataclass
+    class Slotted:
+        __slots__ = ("array", "me")
+        array: np.ndarray
+        me: object
+
+    thing = Slotted(np.zeros(1000), None)
+    thing.me = [thing]
+    assert 8_000 <= sum(memory.held_memory(thing).values()) < 9_000

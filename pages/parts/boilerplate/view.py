@@ -59,7 +59,7 @@ def start() -> None:
         run.run(loaded.table, None if found is None else found.model, job)
         return run
 
-    start_job(BOILERPLATE, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+    start_job(BOILERPLATE, Job(loaded.corpus.name, key, work, so_far=run))
 
 
 def draw_summary(run: BoilerplateRun) -> None:

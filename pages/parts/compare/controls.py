@@ -78,4 +78,4 @@ def start_compare(found: Solution) -> None:
         run.run(model, list(loaded.corpus.texts), metadata, job)
         return run
 
-    start_job(COMPARE, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+    start_job(COMPARE, Job(loaded.corpus.name, key, work, so_far=run))

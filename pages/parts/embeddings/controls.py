@@ -157,7 +157,7 @@ def start_embed() -> None:
 
     stop_job(TRAIN)
     st.session_state[f"{TRAIN}_id"] = None  # it was about the classes and vectors of the last comparison
-    start_job(EMBED, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+    start_job(EMBED, Job(loaded.corpus.name, key, work, so_far=run))
 
 
 def train_choice() -> TrainChoice:
@@ -196,7 +196,7 @@ def start_training(compared: Job) -> None:
         return run
 
     key = (st.session_state.corpus_id, TRAIN, compared.id, run.choice)
-    start_job(TRAIN, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, so_far=run))
+    start_job(TRAIN, Job(loaded.corpus.name, key, work, so_far=run))
 
 
 def simulation_choice() -> SimulationChoice:

@@ -118,4 +118,4 @@ def start_weights() -> None:
         return run
 
     st.session_state.update(weights_ties=None)
-    start_job(WEIGHTS, Job(loaded.corpus.name, _key(), work, size=4 * loaded.table.n_tokens, so_far=run))
+    start_job(WEIGHTS, Job(loaded.corpus.name, _key(), work, so_far=run))

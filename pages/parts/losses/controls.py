@@ -269,7 +269,7 @@ def start_loss() -> None:
         return run
 
     st.session_state.update(loss_race=None)
-    start_job(LOSS, Job(loaded.corpus.name, key, work, size=2 * loaded.table.n_tokens, so_far=run))
+    start_job(LOSS, Job(loaded.corpus.name, key, work, so_far=run))
 
 
 def start_race(job: Job) -> Job:

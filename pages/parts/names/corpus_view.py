@@ -64,7 +64,7 @@ def _start(tagger: Tagger, tagger_id: str) -> None:
         return run
 
     key = (loaded.id, NAMES, tagger_id)
-    start_job(NAMES, Job(loaded.corpus.name, key, work, size=6 * loaded.table.n_tokens, so_far=run))
+    start_job(NAMES, Job(loaded.corpus.name, key, work, so_far=run))
 
 
 def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:

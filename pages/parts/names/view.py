@@ -149,7 +149,7 @@ def _start() -> None:
         run.run(job)
         return run
 
-    start_job(TAGGER, Job(file.name, key, work, size=file.n_tokens, so_far=run))
+    start_job(TAGGER, Job(file.name, key, work, so_far=run))
 
 
 def draw_training(job: Job) -> None:

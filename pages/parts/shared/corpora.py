@@ -20,7 +20,7 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from cflengine import Corpus, read_corpus
-from cflengine.engine import Watch, sample_file
+from cflengine.engine import Watch, held_memory, sample_file
 from cflengine.text import (
     NEWSGROUPS,
     SAMPLE,
@@ -35,7 +35,7 @@ from cflengine.text import (
     suggested_tokens,
 )
 
-_KEEP = 4
+_KEEP, _KEEP_BYTES = 4, 1 << 30
 SMALL = 2_000_000  # characters, which are cut into tokens in a fraction of a second by any means
 # written by sample_data/solve.py
 SAMPLE_PATH, SAMPLE_FILM, SAMPLE_MAX_GRAM = sample_file("reviews.path"), sample_file("reviews.stages"), 3
@@ -118,9 +118,14 @@ def remember(
             if same:
                 loaded.__dict__["table"] = same[0].table
         _corpora[loaded.id] = _in_use[loaded.id] = loaded
-        while len(_corpora) > _KEEP:
+        while len(_corpora) > 1 and (len(_corpora) > _KEEP or _held_bytes() > _KEEP_BYTES):
             _corpora.popitem(last=False)
     return loaded
+
+
+def _held_bytes() -> int:
+    """What the corpora that are kept take in memory."""
+    return sum(held_memory(*_corpora.values()).values())
 
 
 def content_id(corpus: Corpus) -> str:

@@ -16,7 +16,7 @@ import math
 import secrets
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import ChainMap, OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ from starlette.routing import Route
 
 from cflengine import IterationStats
 from cflengine.compression import FINISHED
-from cflengine.engine import Watch
+from cflengine.engine import Watch, held_memory
 from pages.parts.components.live_chart import sse_done, sse_rows
 from pages.parts.components.static_routes import site_url
 from pages.parts.shared.words import many
@@ -39,7 +39,7 @@ QUEUED, RUNNING, DONE, FAILED = "queued", "running", "done", "failed"
 GRACE_S = 6.0  # after a tab is gone: longer than a reload takes
 STOPPING_S = 0.7  # a Stop is waited for: mostly the page that follows it shows the result
 SILENCE_S = 150.0  # without any sign of a browser; tabs in the background are slowed to a tick a minute
-KEEP_JOBS, KEEP_TOKENS = 12, 20_000_000  # finished results kept beside those that open tabs show
+KEEP_JOBS, KEEP_BYTES = 12, 1 << 30  # finished results kept beside those that open tabs show
 KEEP_ROWS = 4_000  # of a trace, before it gets coarser
 TRACE_PATH = "/cfl/trace"
 _SOLVER = "solver"  # how the worker thread's name begins
@@ -52,8 +52,7 @@ class Job:
 
     label: str
     key: tuple[Any, ...]
-    work: Callable[[Job], Any] = field(repr=False)
-    size: int = 0  # tokens, which its result's memory goes by
+    work: Callable[[Job], Any] | None = field(repr=False)  # None once it is done: it refers to corpora
     solver: str = ""
     gives_way: Callable[[], object] | None = None  # of work that the app began: at events, lets others pass
     passing: bool = False  # of no interest once it is done: forgotten before any other
@@ -65,6 +64,7 @@ class Job:
     so_far: Any = field(default=None, repr=False)  # what pages may look at before the result is there
     result: Any = field(default=None, repr=False)
     error: str = ""
+    held: dict[int, int] = field(default_factory=dict, repr=False)  # bytes of what is above, by the id of what has them
     last_seen: float = field(default_factory=time.monotonic)
     began: float | None = None  # time.monotonic
     orphaned_at: float | None = None
@@ -88,6 +88,10 @@ class Job:
             self.ended.set()
         if self.state == RUNNING:
             self.ended.wait(STOPPING_S)
+
+    def weigh(self) -> None:
+        """Look anew at what is held."""
+        self.held = held_memory(self.result, self.so_far, self.rows)
 
     @property
     def active(self) -> bool:
@@ -145,6 +149,11 @@ class Job:
         result = getattr(self.result, "result_", None)
         names = {"objective": "objective", "bound": "lower_bound", "gap": "gap"}
         return {"reason": self.reason} | {name: getattr(result, of, math.nan) for name, of in names.items()}
+
+
+def held_bytes(jobs: Iterable[Job]) -> int:
+    """What jobs hold in memory; what two of them share is there once."""
+    return sum(dict(ChainMap(*(job.held for job in jobs))).values())
 
 
 def trace_row(stats: IterationStats) -> dict[str, Any]:
@@ -221,12 +230,21 @@ class JobBoard:
         """List a job, which may be done, and forget the oldest finished ones."""
         with self._lock:
             self._jobs[job.id] = job
-            held = frozenset[str]().union(*self._held.values())
-            for old in sorted((j for j in self._jobs.values() if not j.active), key=lambda j: not j.passing):
-                tokens = sum(other.size for other in self._jobs.values())
-                much = len(self._jobs) > KEEP_JOBS or tokens > KEEP_TOKENS
-                if old is not job and (old.passing or (old.id not in held and much)):
+            ended = [other for other in self._jobs.values() if not other.active and other is not job]
+            for old in ended:
+                old.weigh()  # pages go on with what is done: a path gets further points
+                if old.passing:
                     del self._jobs[old.id]
+            self._forget(job)
+
+    def _forget(self, new: Job) -> None:
+        """The oldest finished jobs but for ``new``, and what open tabs show, as long as there is too much of them."""
+        held = frozenset[str]().union(*self._held.values())
+        for old in [other for other in self._jobs.values() if not other.active and other is not new]:
+            if len(self._jobs) <= KEEP_JOBS and held_bytes(self._jobs.values()) <= KEEP_BYTES:
+                return
+            if old.id not in held:
+                del self._jobs[old.id]
 
     def hold(self, session: int, job_ids: Iterable[str]) -> None:
         """These jobs are what an open tab shows: they stay until it holds others, or none."""
@@ -304,11 +322,11 @@ class JobBoard:
         steps = any(other.gives_way or other.stop.is_set() for other in running)
         return "Queued: it begins in a moment." if job.state == QUEUED and steps else ""
 
-    @staticmethod
-    def _run(job: Job) -> None:
+    def _run(self, job: Job) -> None:
         try:
             if not job.begin():
                 return
+            assert job.work is not None
             job.result = job.work(job)
             job.state = DONE
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
@@ -318,6 +336,10 @@ class JobBoard:
             what = "Reading" if job.beside else "The solver"
             job.error, job.state = f"{what} failed unexpectedly; the terminal has the details.", FAILED
         finally:
+            job.work = None
+            job.weigh()
+            with self._lock:
+                self._forget(job)
             job.ended.set()
 
 

@@ -24,7 +24,7 @@ from cflengine.engine import Watch
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.guard import whole
-from pages.parts.shared.jobs import BOARD, DONE, KEEP_TOKENS, Job
+from pages.parts.shared.jobs import BOARD, DONE, KEEP_BYTES, Job, held_bytes
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings, in_digits, settings_from
 
@@ -106,11 +106,12 @@ def _hold_jobs() -> None:
     state = st.session_state
     shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("earlier_path")]
     shown.append(state.get("opened_path", ("", ""))[1])
-    free = KEEP_TOKENS // 2  # the results of corpora that were left must not fill the memory
+    there: list[Job] = []
     for left in left_corpora():
-        there = {job_id: job for job_id in left.jobs.values() if (job := BOARD.get(job_id)) is not None}
-        free -= sum(job.size for job in there.values())
-        shown += list(there) if free >= 0 else []
+        there += [job for job_id in left.jobs.values() if (job := BOARD.get(job_id)) is not None]
+        if held_bytes(there) > KEEP_BYTES // 2:  # the results of corpora that were left must not fill the memory
+            break
+        shown += [job.id for job in there]
     BOARD.hold(id(_session_jobs()), [job_id for job_id in shown if job_id])
 
 
@@ -265,7 +266,7 @@ def run_solver() -> None:
         return model
 
     key = wanted.solve_key(loaded.id)
-    start_job(SOLVE, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, solver=str(wanted.solver)))
+    start_job(SOLVE, Job(loaded.corpus.name, key, work, solver=str(wanted.solver)))
 
 
 @whole
@@ -323,8 +324,7 @@ def explore() -> None:
         run.solve(loaded.table, job, first=first)
         return run
 
-    # a point holds 5 bytes a token, the solver that stays warm for the slider about a hundred
-    job = Job(loaded.corpus.name, path_key(), work, size=2 * loaded.table.n_tokens, solver="path", so_far=run)
+    job = Job(loaded.corpus.name, path_key(), work, solver="path", so_far=run)
     job.gives_way = BOARD.let_pass
     if before is not None and before.so_far.points:
         st.session_state.earlier_path = before.id
@@ -334,8 +334,7 @@ def explore() -> None:
 
 def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     """A path that is there already, as the session's once ``loaded`` is chosen."""
-    key, size = (loaded.id, PATH, OPENED), 2 * loaded.table.n_tokens
-    job = _done(loaded.corpus.name, key, run, size=size)
+    job = _done(loaded.corpus.name, (loaded.id, PATH, OPENED), run)
     BOARD.add(job)
     st.session_state.opened_path = (loaded.id, job.id)
     _hold_jobs()  # before another tab's work lets go of it

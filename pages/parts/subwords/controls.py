@@ -112,4 +112,4 @@ def start() -> None:
         run.run(loaded.corpus.texts, brought, job)
         return run
 
-    start_job(SUBWORDS, Job(loaded.corpus.name, key, work, size=loaded.table.n_tokens, so_far=run))
+    start_job(SUBWORDS, Job(loaded.corpus.name, key, work, so_far=run))

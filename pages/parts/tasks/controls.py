@@ -175,4 +175,4 @@ def start_tasks() -> None:
         run.run(loaded.corpus.texts, loaded.corpus.metadata, job)
         return run
 
-    start_job(TASKS, Job(loaded.corpus.name, key, work, size=4 * loaded.table.n_tokens, so_far=run))
+    start_job(TASKS, Job(loaded.corpus.name, key, work, so_far=run))

@@ -147,4 +147,4 @@ def start_comparison() -> None:
     st.session_state.update(
         comparison_moved=False, comparison_solve=None, comparison_path=None, comparison_share=None, comparison_open=None
     )
-    start_job(TELLING, Job(loaded.corpus.name, comparison_key(), work, size=4 * loaded.table.n_tokens, so_far=run))
+    start_job(TELLING, Job(loaded.corpus.name, comparison_key(), work, so_far=run))

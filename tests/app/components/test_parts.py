@@ -108,6 +108,16 @@ def test_the_least_recently_used_corpus_is_dropped(shelf):
     assert shelf.recall(first.id) is first and shelf.recall(others[0]) is None
 
 
+def test_large_corpora_are_dropped_sooner(shelf, monkeypatch):
+    monkeypatch.setattr(corpora, "_KEEP_BYTES", 1 << 20)
+    ids = [shelf.remember(Corpus.from_texts([f"{n} " * 200_000]), source="o").id for n in range(3)]
+    gc.collect()
+    assert [shelf.recall(id) is not None for id in ids] == [False, True, True]
+    large = shelf.remember(Corpus.from_texts(["large " * 200_000]), source="o").id
+    gc.collect()
+    assert [shelf.recall(id) is not None for id in (*ids, large)] == [False, False, False, True]
+
+
 def test_a_corpus_that_a_session_holds_is_never_dropped(shelf):
     """Five users with five corpora: the first one's was gone, and the sample stood in its place."""
     held = [shelf.remember(Corpus.from_texts([f"held {n}"]), source="h") for n in range(corpora._KEEP + 3)]
