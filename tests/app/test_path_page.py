@@ -17,7 +17,7 @@ from visiting import captions, in_address, path_job, pathed, show, sidebar, soun
 
 from cflengine import CompressiveFeatures, GuidedSettings
 from cflengine.compression.model.certificate import binary_solution, certify, dual_bound
-from cflengine.compression.solvers.lambda_path import path_lams
+from cflengine.compression.solvers.lambda_path import CompressionPath, path_lams
 from cflengine.text.tokens import DEFAULT_TOKEN_PATTERN, Tokenizer
 from naive.programs import solve_relaxation
 from pages.parts.components import path_bars, path_chart
@@ -120,6 +120,22 @@ def test_points_appear_as_they_are_certified_and_a_stop_keeps_them(table):
     assert [point.lam for point in run.points] == list(LAMS), "the last as far as it came"
     assert str(run.points[-1].result.reason) == "interrupted"
     assert 2.0 in run.choices
+
+
+def test_in_larger_corpora_every_lam_is_solved_briefly_before_any_is_thoroughly(table, monkeypatch):
+    monkeypatch.setattr(path_run, "BRIEF_TOKENS", 0)
+    monkeypatch.setattr(path_run, "BRIEF_GAP", 0.5)
+    run, seen = PathRun(LAMS, 3, SETTINGS, TEXTS), []
+
+    def listener(stats) -> bool:
+        seen.append([point.result.gap for point in run.points])
+        return True
+
+    run.solve(table, listener, first=0.3)
+    whole = next(gaps for gaps in seen if len(gaps) == len(LAMS))
+    assert max(whole) > 0.001, "briefly"
+    assert all(point.result.gap <= gap for point, gap in zip(run.points, whole, strict=True))
+    assert max(point.result.gap for point in run.points) < max(whole)
 
 
 def test_what_a_stopped_path_has_is_the_beginning_of_the_next(table, monkeypatch):
@@ -294,6 +310,25 @@ def test_while_the_slider_is_held_the_best_known_solution_is_shown(page):
     assert "priced and certified at this λ" in captions(page)
     assert f"gap **{gap_text(run.at(lam).gap)}** proved" in "\n".join(text.value for text in page.markdown)
     assert len(run.points) == 3 and page.session_state["path_refine"] is None
+
+
+def test_the_slider_moves_while_the_path_is_still_solved(page, monkeypatch):
+    job = path_job(page)
+    run, every = job.so_far, job.so_far.points
+    monkeypatch.setattr(run, "points", CompressionPath(every[:2]))
+    monkeypatch.setattr(job, "state", jobs.RUNNING)
+    lam = run.choices[4]
+    move(page, lam, held=False)
+    numbers = "\n".join(text.value for text in page.markdown)
+    assert f"gap **{gap_text(run.at(lam).gap)}** proved" in numbers
+    assert "What is solved for next may be better." in captions(page)
+    assert page.session_state["path_refine"] is None, "one session solves for both"
+    move(page, run.points[0].lam, held=False)
+    assert "Solved and certified on the path." in captions(page)
+    monkeypatch.setattr(run, "points", CompressionPath(every[:1]))
+    sound(page.run())
+    assert "pointers of" not in "\n".join(text.value for text in page.markdown), "no slider with one point"
+    monkeypatch.undo()
 
 
 def test_the_slider_and_the_lam_of_all_pages_are_one(page):

@@ -195,7 +195,7 @@ def path_lams(first: float, last: float, count: int) -> list[float]:
 def solve_path(
     index: KGramIndex,
     lams: Iterable[float],
-    settings: GuidedSettings | None = None,
+    settings: GuidedSettings | Sequence[GuidedSettings] | None = None,
     *,
     costs_at: Callable[[float], StorageCosts] | None = None,
     listeners: Sequence[Listener] = (),
@@ -211,8 +211,9 @@ def solve_path(
         The K-grams of the corpus.
     lams : iterable of float
         The λ.
-    settings : GuidedSettings, optional
-        By default the usual ones.
+    settings : GuidedSettings or sequence of them, optional
+        Of several, all λ are solved by the first, then by the next where that left a gap above its ``tol``: brief ones
+        first give every λ a point soon. By default the usual ones.
     costs_at : callable, optional
         From λ to costs; by default the paper's.
     listeners : sequence of callables
@@ -243,10 +244,12 @@ def solve_path(
     lengths = index.lengths()
     price = costs_at or (lambda lam: storage_costs(index.gram_of, lengths, lam))
     solver = solver or GuidedSolver(index, n_threads=n_threads)
-    path = _Path(solver, price, settings or PATH_SETTINGS, listeners)
+    path = _Path(solver, price, listeners)
     path.points = {point.lam: point for point in known if point.lam in order}
-    path.upwards(order)
-    path.downwards(order)
+    several = settings if isinstance(settings, Sequence) else [settings or PATH_SETTINGS]
+    for each in several:
+        path.upwards(order, each)
+        path.downwards(order, each)
     return CompressionPath(path.points.values())
 
 
@@ -273,39 +276,38 @@ class _Path:
         self,
         solver: GuidedSolver,
         price: Callable[[float], StorageCosts],
-        settings: GuidedSettings,
         listeners: Sequence[Listener],
     ) -> None:
-        self.solver, self.price, self.settings, self.listeners = solver, price, settings, listeners
+        self.solver, self.price, self.listeners = solver, price, listeners
         self.points: dict[float, PathPoint] = {}
         self.stopped = False
 
-    def upwards(self, order: list[float]) -> None:
+    def upwards(self, order: list[float], settings: GuidedSettings) -> None:
         """Each λ from the one below."""
         for lam in order:
-            before = self.points.get(lam)
-            if before is None or not before.result.gap <= self.settings.tol:
-                self._solve(lam, self.settings)
             if self.stopped:
                 return
+            before = self.points.get(lam)
+            if before is None or not before.result.gap <= settings.tol:
+                self._solve(lam, settings)
 
-    def downwards(self, order: list[float]) -> None:
+    def downwards(self, order: list[float], settings: GuidedSettings) -> None:
         """Each λ again, from the one above, if that helps."""
-        brief = self.settings.search_only()
+        brief = settings.search_only()
         for lam, above in zip(order[-2::-1], order[:0:-1], strict=True):
             if self.stopped:
                 return
-            if not self.points[lam].result.gap <= self.settings.tol:
+            if not self.points[lam].result.gap <= settings.tol:
                 self._solve(lam, brief, above)
 
-    def _slim(self, result: CompressionResult, lam: float) -> CompressionResult:
+    def _slim(self, result: CompressionResult, lam: float, tol: float) -> CompressionResult:
         """With prices in float32, and certified by these: what is kept proves what is said. As it is where that would
         not do."""
         if result.branchings:
             return result
         alpha, gram_of = result.alpha.astype(np.float32), self.solver.index.gram_of
         proof = certify(result.cover, alpha, gram_of, self.price(lam))
-        if result.gap <= (self.settings.tol or 0.0) < proof.gap:
+        if result.gap <= tol < proof.gap:
             return result
         return replace(result, alpha=alpha, certificate=proof, lower_bound=proof.lower_bound, gap=proof.gap)
 
@@ -325,6 +327,6 @@ class _Path:
         if before is not None and before.result.gap <= result.gap:
             self.points[lam] = replace(before, seconds=seconds)
             return
-        slim = self._slim(result, lam)
+        slim = self._slim(result, lam, settings.tol)
         counts = pointers_by_length(result.cover, self.solver.index.max_gram)
         self.points[lam] = PathPoint(lam, slim, counts, seconds)

@@ -120,42 +120,46 @@ def _path(job_id: str) -> None:
         return
     queue_notes(job)
     run: PathRun = job.so_far
-    if job.active or not run.points:
-        _growing(job, run)
+    if job.active:
+        _progress(job, run)
+    if len(run.points) < 2 and (job.active or not run.points):
+        path_chart(
+            run.points, span=(run.lams[0], run.lams[-1]), key=f"path_{job.id}", working=_working(job), height=HEIGHT
+        )
     else:
-        _finished(job, run)
+        _under_the_slider(job, run)
     rerun_at_end(job)
 
 
-def _growing(job: Job, run: PathRun) -> None:
-    row = job.rows[-1] if job.rows else None
-    done = len(run.points)
-    if job.active and row is not None:
-        st.progress(
-            min(1.0, done / len(run.lams)),
-            text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {gap_text(row['gap'])}. "
-            f"{done} of {len(run.lams)} λ certified.",
-        )
-    path_chart(
-        run.points,
-        span=(run.lams[0], run.lams[-1]),
-        key=f"path_{job.id}",
-        working=row["lam"] if row else None,
-        height=HEIGHT,
+def _progress(job: Job, run: PathRun) -> None:
+    if not job.rows:
+        return
+    row, done = job.rows[-1], len(run.points)
+    st.progress(
+        min(1.0, done / len(run.lams)),
+        text=f"λ = {row['lam']:.3g}: {plain(row['stage'])}, gap {gap_text(row['gap'])}. "
+        f"{done} of {len(run.lams)} λ certified{', and being improved' if done >= len(run.lams) else ''}.",
     )
 
 
-def _finished(job: Job, run: PathRun) -> None:
+def _working(job: Job) -> float | None:
+    """The λ that the path is at."""
+    return job.rows[-1]["lam"] if job.active and job.rows else None
+
+
+def _under_the_slider(job: Job, run: PathRun) -> None:
+    """The path, as far as it is known, and the text at the slider's λ."""
     state, key = st.session_state, f"path_{job.id}"
     _agree(run)
     here = run.at(_slider(run))
-    solving = _solve_here(run, job)
+    solving = _solve_here(run, job) if not job.active else None  # one session solves for both
     gram = state.get("path_gram")
     path_chart(
         run.points,
         span=(run.lams[0], run.lams[-1]),
         key=key,
         asked=[point.lam for point in run.points if point.lam not in run.lams],
+        working=_working(job),
         choices=run.choices,
         lam=here.lam,
         answer=(state.path_here or {}).get("n", 0),
@@ -165,7 +169,7 @@ def _finished(job: Job, run: PathRun) -> None:
         on_move=lambda: state.update(path_here=state[key]["move"]),
         on_done=lambda: None,
     )
-    _numbers_here(run, here, solving)
+    _numbers_here(run, here, solving, job.active)
     _text_and_features(run, here, current_corpus().corpus)
     _take_away(run, here)
 
@@ -224,7 +228,7 @@ def _solve_here(run: PathRun, path: Job) -> Job | None:
     return job
 
 
-def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
+def _numbers_here(run: PathRun, here: Here, solving: Job | None, growing: bool) -> None:
     """One line of numbers, not a row of metrics: the text below must be in sight while the slider moves."""
     result = here.point.result
     proved = f"gap **{gap_text(here.gap)}** proved"
@@ -243,6 +247,8 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None) -> None:
         words = f"The solution of λ = {here.point.lam:.3g}, priced and certified at this λ."
     if solving is not None:
         words += " A better one is being sought …"
+    elif not here.solved and growing:
+        words += " What is solved for next may be better."
     elif not here.solved and run.effort(here.lam):
         words += " Let go of the slider to solve here."
     elif not here.solved:

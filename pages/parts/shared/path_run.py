@@ -22,6 +22,7 @@ import numpy as np
 
 from cflengine import CompressionSession, CompressiveFeatures, GuidedSettings
 from cflengine.compression import (
+    PATH_SETTINGS,
     CompressionPath,
     CompressionResult,
     FeaturePath,
@@ -47,6 +48,7 @@ _CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
 LOOK_S = 0.3  # between two pictures of the first solve
 EARLY_S, EARLY_GAP = 3.0, 0.1  # from when on, and how good, the first solve's best solution opens all pages
 EARLY_TOKENS = 20_000_000  # at most: proving it in between takes about 20 bytes a token
+BRIEF_TOKENS, BRIEF_GAP = 300_000, 0.01  # larger ones: each λ to that gap before any further
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
 
@@ -164,9 +166,9 @@ class PathRun:
         return self._session
 
     def solve(self, table: TokenTable, listener: Listener, *, first: float | None = None) -> None:
-        """Solve for every λ; ``first``, one of them, before all others: by the homotopy and then the guided solver
-        where that is quick, so that there is something to watch, and a text to read. Raises what
-        :meth:`CompressiveFeatures.prepare` does."""
+        """Solve for every λ, briefly before thoroughly in large corpora, so that the slider soon moves; ``first``, one
+        of them, before all others: by the homotopy and then the guided solver where that is quick, so that there is
+        something to watch, and a text to read. Raises what :meth:`CompressiveFeatures.prepare` does."""
         self.corpus = self.corpus or self.estimator.prepare(table)
         session = self.session
         session.solver = solver = _Watched(self.corpus.index, self)
@@ -174,15 +176,11 @@ class PathRun:
         if first is not None and not self.points and not self._begin(first, listener):
             solver.run = None
             return
+        brief = [replace(PATH_SETTINGS, tol=max(BRIEF_GAP, self.settings.tol))] if table.n_tokens > BRIEF_TOKENS else []
         self.points = solve_path(
-            solver.index,
-            self.lams,
-            self.settings,
-            costs_at=session.estimator.costs_at,
-            listeners=(listener,),
-            solver=solver,
-            known=self.points,
-        )
+            solver.index, self.lams, [*brief, self.settings], costs_at=session.estimator.costs_at,
+            listeners=(listener,), solver=solver, known=self.points,
+        )  # fmt: skip
         solver.run = None
 
     def _begin(self, lam: float, listener: Listener) -> bool:

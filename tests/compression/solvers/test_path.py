@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -78,6 +79,28 @@ def test_first_sweep_goes_up_and_second_comes_down(words):
     ends = {event.lam: event.gap for event in events[: lams.index(LAMS[-1])]}
     assert set(back) == {lam for lam in LAMS[:-1] if ends[lam] > gap}
     assert all(path.nearest(lam).result.gap <= ends[lam] * (1 + 1e-9) for lam in back), "and never for the worse"
+
+
+def test_brief_settings_first_give_every_lam_a_point_soon(words):
+    index, events = words[0], []
+    passes = [replace(PATH_SETTINGS, tol=0.05), replace(PATH_SETTINGS, tol=1e-6)]
+    both = solve_path(index, LAMS, passes, listeners=[events.append])
+    lams = [event.lam for event in events]
+    first = lams.index(LAMS[-1])  # until the last λ is begun
+    ends = {event.lam: event.gap for event in events[:first]}
+    assert list(ends) == LAMS[:-1] and LAMS[0] in lams[first:], "all briefly, then thoroughly"
+    for point in both:
+        assert point.result.gap <= 0.05 and point.result.gap <= ends.get(point.lam, 1.0) + 1e-7  # float32
+    assert any(both.nearest(lam).result.gap < ends[lam] for lam in LAMS[:-1])
+
+    stop = {"asked": False}
+
+    def listener(event):
+        stop["asked"] |= event.lam == LAMS[1]
+        return not stop["asked"]
+
+    stopped = solve_path(index, LAMS, passes, listeners=[listener])
+    assert [point.lam for point in stopped] == LAMS[:2], "a stop ends both passes"
 
 
 def test_the_better_of_both_sweeps_is_kept():
