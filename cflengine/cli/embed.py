@@ -64,7 +64,9 @@ def add_command(commands: Any) -> None:
     data.add_argument("--label-column", required=True, metavar="NAME", help="column that holds the classes")
     data.add_argument("--classes", metavar="A,B", type=names, help="classes to compare (default: all in the column)")
     split = "a share such as 0.2, or COLUMN=VALUE"
-    data.add_argument("--test-split", metavar="S", help=f"to judge the network by: {split} (default: none)")
+    data.add_argument(
+        "--test-split", metavar="S", help=f"to judge the network by: {split}; none to learn from all (default: 0.5)"
+    )
     data.add_argument("--dev-split", metavar="S", help=f"to stop training early by: {split} (default: none)")
     data.add_argument("--seed", type=number(int, 0), default=0, metavar="N", help="of everything drawn (default: 0)")
     _add_statistic(command.add_argument_group("statistic"))
@@ -164,6 +166,10 @@ def run(arguments: argparse.Namespace) -> int:
         if network != "auto":
             raise
         network, note = "none", f"no network was trained: {error}"
+    if arguments.test_split is None and network != "none":
+        arguments.test_split = "0.5"  # as in the article
+    elif arguments.test_split == "none":
+        arguments.test_split = None
     if arguments.initial is None:
         arguments.initial = _COMPARED if arguments.vectors else "random"
     if network != "none":

@@ -156,8 +156,10 @@ def held_memory(*things: object) -> dict[int, int]:
         if id(thing) in seen or isinstance(thing, _NO_DATA):
             continue
         seen[id(thing)] = thing
-        parts = _parts(thing)
-        held[id(thing)] = _own_bytes(thing)
+        try:
+            held[id(thing)], parts = _own_bytes(thing), _parts(thing)
+        except Exception:  # of another library, which may refuse to be looked at
+            held[id(thing)], parts = sys.getsizeof(thing, 0), []
         if len(parts) > _LONG:
             some = parts[:: len(parts) // _SAMPLED]
             held[id(thing)] += sum(held_memory(*some).values()) * len(parts) // len(some)
@@ -186,13 +188,13 @@ def _own_bytes(thing: object) -> int:
 
 def _parts(thing: object) -> list[object]:
     """What an object refers to."""
-    if isinstance(thing, str | bytes | bytearray | memoryview) or hasattr(thing, "memory_usage"):
-        return []
     if isinstance(thing, np.ndarray):
         return thing.ravel().tolist() if thing.dtype == object else []
+    if isinstance(thing, str | bytes | bytearray) or hasattr(thing, "memory_usage") or hasattr(thing, "nbytes"):
+        return []
     if isinstance(thing, Mapping):
         return [part for item in list(thing.items()) for part in item]
     parts = list(thing) if isinstance(thing, list | tuple | set | frozenset) else []
     parts += list(getattr(thing, "__dict__", {}).values())
     slots = (name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ()))
-    return parts + [getattr(thing, name) for name in slots if name != "__dict__" and hasattr(thing, name)]
+    return parts + [getattr(thing, name, None) for name in slots if name not in ("__dict__", "__weakref__")]

@@ -217,6 +217,11 @@ def test_the_page_compares_trains_and_simulates(open_app, monkeypatch):
     assert [row["epoch"] for row in training.result.rows] == [0, 1, 2, 3]
     app = sound(app.run())
     assert {"Right, of training", "Right, test", "wMMD² before", "wMMD² after"} <= set(numbers(app))
+    split = training.result.split
+    assert len(split.test) == pytest.approx(len(split.train), abs=2), "half of each class, as in the article"
+    sound(app.select_slider(key="widget_train_test").set_value(0.25).run())
+    assert "have changed since this network was trained" in captions(app)
+    sound(app.select_slider(key="widget_train_test").set_value(0.5).run())
     app.session_state["simulation_choice"] = SimulationChoice(n_words=40)
     monkeypatch.setattr("pages.parts.embeddings.run.SIZES", SIZES[:1])
     monkeypatch.setattr("pages.parts.embeddings.run.SHARES", SHARES[:2])

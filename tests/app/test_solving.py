@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -96,6 +97,19 @@ def test_zeta_plays(tiny, monkeypatch):
     tiny.run()
     sound(tiny.button(key="play_zeta").click().run(timeout=60))
     assert tiny.select_slider(key="zeta").value == 1.0 and "Play" in tiny.button(key="play_zeta").label
+
+
+def test_the_scrubber_opens_on_the_document_that_changes_most(monkeypatch):
+    doc_ptr = np.array([0, 3, 3, 8, 14])
+    first, last = np.zeros(14, dtype=np.uint8), np.zeros(14, dtype=np.uint8)
+    last[[1, 4, 6, 8, 9, 10]] = 2
+    stages = [SimpleNamespace(cover=cover) for cover in (first, first, last)]
+    assert scrubber.most_changed(stages, doc_ptr) == 3
+    monkeypatch.setattr(scrubber, "READABLE", 5)
+    assert scrubber.most_changed(stages, doc_ptr) == 2
+    monkeypatch.setattr(scrubber, "READABLE", -1)
+    assert scrubber.most_changed(stages, doc_ptr) == 3, "where none can be read at a glance"
+    assert scrubber.most_changed([stages[0]] * 2, doc_ptr) == 0
 
 
 def test_each_solver_has_its_own_settings(open_app):

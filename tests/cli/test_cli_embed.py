@@ -165,6 +165,17 @@ def test_a_trained_network_predicts_what_it_said(tmp_path, capsys):
     assert set(report_of(out)["training"]["accuracy"]) == {"train", "test"}
 
 
+def test_half_of_the_documents_judge_the_network_unless_said_otherwise(tmp_path, capsys):
+    pytest.importorskip("optax")
+    for name, options, shares in (("half", (), [100, 100]), ("all", ("--test-split", "none", "--epochs", "1"), [200])):
+        out = tmp_path / name
+        assert embed(out, "--network", "mean", "--permutations", "0", *options) == 0
+        parts = pd.read_csv(out / "predictions.csv")["split"].value_counts()
+        assert sorted(parts) == pytest.approx(shares, abs=1)
+        assert main(["verify", str(out)]) == 0
+    capsys.readouterr()
+
+
 def test_what_is_changed_is_found_out(tmp_path, capsys):
     out = tmp_path / "run"
     assert embed(out, "--network", "none") == 0
@@ -312,7 +323,8 @@ def test_options_of_the_network_reach_it(tmp_path, capsys):
     out = tmp_path / "run"
     own = ("--batch-size", "32", "--learning-rate", "0.01", "--hidden", "7", "--initial", "learnt", "--patience", "1")
     groups = ("--regulariser", "structured wmmd", "--group", "good,great", "--group", "bad,awful,poor")
-    assert embed(out, "--network", "cnn", "--dev-split", "0.2", *own, *groups) == 0, capsys.readouterr().err
+    splits = ("--test-split", "none", "--dev-split", "0.2")
+    assert embed(out, "--network", "cnn", *splits, *own, *groups) == 0, capsys.readouterr().err
     model = load_model(out / "model.cflm")
     assert (model.batch_size, model.learning_rate, model.hidden, model.patience) == (32, 0.01, 7, 1)
     assert (model.initial, model.regulariser) == ("learnt", "structured wmmd")

@@ -103,6 +103,20 @@ def test_what_texts_hold_is_counted(n):
     assert sum(memory.held_memory(SimpleNamespace(frame=frame)).values()) >= frame.memory_usage(deep=True).sum()
 
 
+def test_what_refuses_to_be_looked_at_is_passed_over():
+    class Refusing:
+        def __getattr__(self, name):
+            raise RuntimeError(f"{name} is gone")
+
+    assert 800 <= sum(memory.held_memory([Refusing(), np.zeros(100)]).values()) < 2_000
+
+
+def test_arrays_of_another_library_are_counted():
+    jnp = pytest.importorskip("jax.numpy")
+    array = jnp.zeros(1000)
+    assert array.nbytes <= sum(memory.held_memory({"w": array}).values()) < array.nbytes + 1_000
+
+
 def test_what_refers_to_itself_is_counted():
     @dataclass
     class Slotted:

@@ -179,17 +179,24 @@ def stopped_training() -> TrainRun | None:
 
 def is_wanted(run: TrainRun) -> bool:
     """Whether the session would train the same."""
-    return replace(train_choice(), test=run.choice.test) == run.choice
+    about = current_job(EMBED)
+    return about is None or about.result is None or wanted_training(about.result) == run.choice
+
+
+def own_test(about: EmbedRun) -> str | None:
+    """The test set that the corpus brings along, as ``COLUMN=VALUE``."""
+    return own_split(current_corpus().corpus.metadata.iloc[about.documents], about.choice.column)
+
+
+def wanted_training(about: EmbedRun) -> TrainChoice:
+    """What the session would train on the classes that were compared."""
+    return replace(train_choice(), test=own_test(about) or train_choice().test)
 
 
 def start_training(compared: Job) -> None:
     """Queue a training on the classes that were compared, or the rest of the one that was stopped."""
     loaded, about, stopped = current_corpus(), compared.result, stopped_training()
-    if stopped is None:
-        own = own_split(loaded.corpus.metadata.iloc[about.documents], about.choice.column)
-        run = TrainRun(replace(train_choice(), test=own or 0.25), corpora.session_path(".npz"))
-    else:
-        run = stopped.further()
+    run = TrainRun(wanted_training(about), corpora.session_path(".npz")) if stopped is None else stopped.further()
 
     def work(job: Job) -> TrainRun:
         run.run(about, loaded.corpus.texts, loaded.corpus.metadata, job)

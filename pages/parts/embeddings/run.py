@@ -129,7 +129,7 @@ class TrainChoice:
     lam: float = DEFAULT_LAMS["wmmd"]
     given: bool = False
     epochs: int = 30
-    test: float | str = 0.25
+    test: float | str = 0.5
     dimension: int = 20
     rate: float = 0.1
     dev: float = 0.0
@@ -244,7 +244,7 @@ class SimulationChoice:
 
     first: tuple[float, float] = (0.5, 0.5)
     second: tuple[float, float] = (5.0, 5.0)
-    length: int = 2
+    length: int = 10
     irrelevant: float = 0.5
     n_words: int = 500
 

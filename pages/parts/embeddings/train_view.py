@@ -15,6 +15,7 @@ from pages.parts.embeddings.close import embed_command, vector_arrays, vector_te
 from pages.parts.embeddings.controls import (
     HAS_NEURAL,
     is_wanted,
+    own_test,
     set_train,
     start_training,
     stopped_training,
@@ -38,6 +39,7 @@ _PENALTIES = {
     "re-embedding": "stay near the beginning", "group lasso": "group lasso on words", "bigram wmmd": "wMMD of bigrams",
 }  # fmt: skip
 _DIMENSIONS, _RATES = (2, 5, 10, 20, 50, 100, 300), (0.003, 0.01, 0.03, 0.1, 0.3)
+_TEST = {0.1: "10 %", 0.2: "20 %", 0.25: "25 %", 0.5: "half"}
 _DEV = {0.0: "no documents", 0.1: "10 %", 0.2: "20 %"}
 _LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 100_000.0)
 
@@ -100,11 +102,11 @@ def _training_controls(compared: Job, job: Job | None) -> None:
         )  # fmt: skip
         st.button("Stop", on_click=stop_job, args=(TRAIN,), disabled=not busy, key="stop_train", width=85)
     with st.expander("How it is trained", key="train_details"):
-        _details(choice)
+        _details(choice, own_test(compared.result))
 
 
-def _details(choice: TrainChoice) -> None:
-    """What is usual stands there; the article's numbers are in the help."""
+def _details(choice: TrainChoice, own: str | None) -> None:
+    """What is usual stands there; the article's numbers are in the help. own: the corpus's own test set."""
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if not choice.given:
             st.select_slider(
@@ -121,6 +123,14 @@ def _details(choice: TrainChoice) -> None:
             on_change=lambda: set_train(rate=st.session_state.widget_train_rate),
             help="Of Adam; the article has 0.1. Recurrent networks learn from long documents at a smaller one.",
         )  # fmt: skip
+        if own is None:
+            st.select_slider(
+                "Judged by", list(_TEST), choice.test, width=120, format_func=_TEST.get, key="widget_train_test",
+                on_change=lambda: set_train(test=st.session_state.widget_train_test),
+                help="A share of the documents that it does not learn from; half in the article.",
+            )  # fmt: skip
+        else:
+            st.caption(f"Judged by the documents with {plain(own.replace('=', ' = '))}.")
         st.segmented_control(
             "Stop early by", _DEV, default=choice.dev, required=True, format_func=_DEV.get, key="widget_train_dev",
             on_change=lambda: set_train(dev=st.session_state.widget_train_dev),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 from streamlit.errors import StreamlitAPIException
@@ -18,6 +19,7 @@ from pages.parts.shared.views import final_view, stage_view
 from pages.parts.shared.words import number, percent
 
 _STEP_S = 0.7  # of Play
+READABLE = 150  # tokens, which fit into the view
 _STAGES = {
     "zeta": st.column_config.NumberColumn("ζ", format="%.1f"),
     "iteration": st.column_config.NumberColumn("steps", format="localized", help="Of the solver, from the start."),
@@ -32,6 +34,15 @@ _STAGES = {
         "re-encoded", format="%.1f", help="The same dictionary, used at its best."
     ),
 }
+
+
+def most_changed(stages: Sequence[StageSnapshot], doc_ptr: np.ndarray) -> int:
+    """The document with the most tokens whose pointers are others at the end than at the beginning, of those of at most
+    READABLE tokens where there are any. doc_ptr: int64 (N+1,)."""
+    changed = np.flatnonzero(stages[0].cover != stages[-1].cover)
+    counts = np.bincount(np.searchsorted(doc_ptr, changed, side="right") - 1, minlength=len(doc_ptr) - 1)
+    readable = np.diff(doc_ptr) <= READABLE
+    return int(np.argmax(np.where(readable, counts, -1) if readable.any() else counts))
 
 
 @st.fragment
@@ -66,7 +77,11 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
                 "relaxation already, which therefore stays optimal. Circles: where the homotopy starts and ends."
             )
     with text:
-        document = st.number_input("Document", 0, len(corpus) - 1, 0, key="scrub_document", width=200)
+        usual = most_changed(stages, model.table_.doc_ptr)
+        document = st.number_input(
+            "Document", 0, len(corpus) - 1, usual, key="scrub_document", width=200,
+            help=f"Number {usual} changes most, of those that can be read at a glance.",
+        )  # fmt: skip
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · depth of colour: w" if stage.weights is not None else ""))
         documents, grams = stage_view(model.corpus_, corpus, [document], stage.cover, stage.weights)
         text_view(documents, grams=grams, key="text_before", height=300, counted="occurs")
