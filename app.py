@@ -60,6 +60,7 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
+[data-testid="stCaptionContainer"] > :is(p, ul) { max-width: 40rem; }
 [data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext, .annotation-text,
   .slider-label, .slider-current-value text, .slider-current-value, .updatemenu-button text, .textpoint text) {
   fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
