@@ -44,10 +44,10 @@ if possible and run is not None and run.ready:
             draw_rates(run, "keys")
             if chosen is None:
                 st.caption("Choose a phrase to see how often each group has it, and where it stands.")
-        if chosen is not None:
-            of_group = current_groups()[0][run.choice.column].astype(str) == group
-            draw_concordance(loaded, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group)
     with plot:
         draw_plot(run, group)
     with cross:
         draw_cross(run, job)
+    if chosen is not None:
+        of_group = current_groups()[0][run.choice.column].astype(str) == group
+        draw_concordance(loaded, run.phrases[chosen], height=300, first=np.flatnonzero(of_group), whose=group)

@@ -63,7 +63,7 @@ if report.n_left_out:
     reasons = {"no text": report.n_missing, "blank": report.n_empty, "too short": report.n_too_short}
     summary = ", ".join(f"{count:,} {reason}" for reason, count in reasons.items() if count)
     with st.expander(f"{many(report.n_left_out, 'record')} left out: {summary}"):
-        st.dataframe(pd.DataFrame(report.left_out, columns=["record", "why"]), hide_index=True)
+        st.dataframe(pd.DataFrame(report.left_out, columns=["record", "why"]), hide_index=True, alt="Records left out")
         if report.n_left_out > len(report.left_out):
             st.caption(f"The first {len(report.left_out)} of {report.n_left_out:,}.")
 head = without_midnight(corpus.metadata.head(PREVIEW_ROWS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +19,8 @@ from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.compare.view import counted, file_part, keys_table
 from pages.parts.overtime.figures import rates_figure as over_time
 from pages.parts.overtime.view import _span, shown_groups, time_columns
+from pages.parts.shared import selection
+from pages.parts.shared.glossary import NEXT
 from pages.parts.shared.jobs import BOARD, DONE, Job
 
 
@@ -208,10 +211,23 @@ def test_groupings_of_odd_columns():
 
 
 def test_a_corpus_without_groups_says_so(open_app):
-    app = show(use(open_app()), "compare")
+    app = show(use(open_app(), "plain.csv", b"text\nthe cat sat on the mat\nthe cat sat on the bed\n"), "compare")
     press(app, "Compress it")
     until(lambda: not BOARD.get(app.session_state["path_id"]).active)
-    assert "no column with labels" in sound(app.run()).info[0].value
+    assert "nothing to group these documents by" in sound(app.run()).info[0].value
+
+
+def test_a_click_in_a_figure_counts_once(monkeypatch):
+    state = {}
+    monkeypatch.setattr(selection, "st", SimpleNamespace(session_state=state))
+    clicked = {"selection": {"points": [{"customdata": [7, "a"]}]}}
+    assert selection.new_point(clicked, "figure") == [7, "a"]
+    assert selection.new_point(clicked, "figure") is None, "it comes back with every rerun"
+    assert (
+        selection.new_point(None, "figure") is None
+        and selection.new_point({"selection": {"points": []}}, "figure") is None
+    )
+    assert selection.new_point(clicked, "figure") == [7, "a"], "clicked once more"
 
 
 def test_figures_escape_what_strangers_write(corpus):
@@ -394,7 +410,7 @@ def test_read_is_live_under_every_certified_lam(corpus, board):
 
 
 def test_every_page_ends_in_one_next_step(corpus):
-    for page in ("pointers", "phrases", "compare", "overtime", "tasks", "features", "solve", "toy"):
+    for page in ("corpus", "pointers", "phrases", "compare", "overtime", "tasks", "features", "solve", "toy"):
         app = show(corpus, page)
         links = [link.label for link in app.get("page_link") if link.label.startswith("Next: ")]
         assert len(links) == 1, page
@@ -416,3 +432,14 @@ def test_what_a_group_uses_more_is_counted_whole():
         "punctuation, are not shown."
     )
     assert counted(more[2:3], more[2:3]).startswith("uses no phrase clearly more often")
+
+
+def test_following_the_next_steps_leads_through_explore_and_labels_to_export():
+    page, seen = "", []
+    while page not in seen:
+        seen.append(page)
+        page = NEXT[page][0]
+    assert seen[: seen.index("features")] == [
+        "", "pointers", "phrases", "compare", "overtime", "boilerplate", "tasks", "sentences", "clusters", "losses",
+        "embeddings",
+    ]  # fmt: skip

@@ -44,6 +44,24 @@ def test_what_can_be_done_with_them_is_done(open_app):
     assert not [error.value for error in show(app, "overtime").error]
 
 
+@pytest.mark.parametrize("each", [1, 4])
+def test_groups_of_few_documents_are_compared(open_app, each):
+    """Plays by six authors, speeches by six persons."""
+    rng = np.random.default_rng(3)
+    own = [[f"w{author}{k}" for k in range(6)] + ["and", "the", "of"] for author in range(6)]
+    texts = [" ".join(rng.choice(own[k % 6], 80)) for k in range(6 * each)]
+    frame = pd.DataFrame({"text": texts, "author": [f"author {k % 6}" for k in range(6 * each)]})
+    app = show(solved(use(open_app(), "plays.csv", frame.to_csv(index=False).encode())), "compare")
+    press(app, "Compare")
+    job = BOARD.get(app.session_state["compare_id"])
+    until(lambda: not job.active)
+    app = sound(app.run())
+    assert not app.error and job.state == DONE and len(job.result.choice.groups) == 6
+    for author, frame in job.result.frames.items():
+        best = job.result.phrases[frame["g2"].idxmax()]
+        assert best.split()[0].startswith(f"w{author[-1]}"), "words of its own tell it"
+
+
 def test_two_tabs_with_two_corpora_keep_to_themselves(open_app):
     first, second = solved(use(open_app(), "odd.csv", odd())), use(open_app(), "other.csv", odd(40))
     assert first.session_state["corpus_id"] != second.session_state["corpus_id"]

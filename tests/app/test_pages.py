@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
 import re
@@ -425,3 +426,11 @@ def test_what_a_look_at_the_corpus_found_is_said(open_app):
     said = "\n".join(text.value for text in app.markdown)
     assert "1 document repeats an earlier one word by word (1)" in said
     assert "split: pages take it" in str(app.dataframe[-1].value) + "".join(str(d.value) for d in app.dataframe)
+
+
+def test_every_figure_and_every_table_says_what_it_shows_to_those_who_do_not_see_it():
+    for file in [ROOT / "app.py", *(ROOT / "pages").rglob("*.py")]:
+        for call in ast.walk(ast.parse(file.read_text("utf-8"))):
+            name = getattr(getattr(call, "func", None), "attr", "") if isinstance(call, ast.Call) else ""
+            if name in ("dataframe", "plotly_chart", "data_editor"):
+                assert "alt" in {keyword.arg for keyword in call.keywords}, f"{file.name}:{call.lineno}"

@@ -7,7 +7,7 @@ import pandas as pd
 import streamlit as st
 from pandas.api.types import is_bool_dtype, is_datetime64_any_dtype, is_numeric_dtype
 
-from pages.parts.shared.labels import current_label_columns, label_columns
+from pages.parts.shared.labels import label_columns
 from pages.parts.shared.state import current_corpus
 
 MOST_GROUPS = 12  # that are compared; numbers of more values than that are cut into quarters
@@ -21,9 +21,12 @@ def current_groups() -> tuple[pd.DataFrame, dict[str, list[str]]]:
     known = state.get("compare_groups")
     if known is None or known[0] != loaded.id:
         frame = with_groupings(loaded.corpus.metadata)
-        known = state.compare_groups = (loaded.id, frame, label_columns(frame, some=True))
+        known = state.compare_groups = (loaded.id, frame, label_columns(frame, some=True, fewest=1))
     if not known[2]:
-        current_label_columns()
+        st.info(
+            "There is nothing to group these documents by: no column with values that some documents share, no dates, "
+            "no numbers. Choose another corpus, or one with columns beside the text."
+        )
     return known[1], known[2]
 
 

@@ -12,7 +12,16 @@ from cflengine.engine import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.selection import GROUP, new_row, phrase_row, select_group, select_phrase, selected_phrase
+from pages.parts.shared.metrics import draw_figure
+from pages.parts.shared.selection import (
+    GROUP,
+    new_point,
+    new_row,
+    phrase_row,
+    select_group,
+    select_phrase,
+    selected_phrase,
+)
 from pages.parts.shared.words import gap_text, many, number, plain
 
 SHOWN = 2_000
@@ -112,7 +121,7 @@ def draw_rates(run: CompareRun, where: str) -> None:
     if phrase is None:
         return
     figure = rates_figure(run.rates(phrase), run.phrases[phrase])
-    st.plotly_chart(figure, key=f"compare_rates_{where}", config={"displayModeBar": False})
+    draw_figure(figure, f"compare_rates_{where}", "How often the phrase stands in each group")
 
 
 def draw_plot(run: CompareRun, group: str) -> None:
@@ -120,14 +129,18 @@ def draw_plot(run: CompareRun, group: str) -> None:
     names = run.choice.groups
     others = next(name for name in names if name != group) if len(names) == 2 else "all others"
     figure = scatter_figure(_telling(run, run.frames[group]), group, others)
-    event = st.plotly_chart(
-        figure, key=f"compare_plot_{group}", on_select="rerun", selection_mode="points",
-        config={"displayModeBar": False},
-    )  # fmt: skip
-    points = event["selection"]["points"] if event else []
-    if points and points[0].get("customdata"):
-        select_phrase(run.phrases[int(points[0]["customdata"][0])])
-    st.caption("A click on a phrase shows how often each group has it, and where it stands.")
+    event = draw_figure(
+        figure,
+        f"compare_plot_{group}",
+        "Phrases by how often the group has them, and how often the others do",
+        on_select="rerun",
+        selection_mode="points",
+    )
+    point = new_point(event, f"compare_plot_{group}")
+    if point:
+        select_phrase(run.phrases[int(point[0])])
+        st.rerun()  # the table before it was drawn with the phrase before
+    st.caption("A click on a phrase shows how often each group has it, and, below, where it stands.")
     draw_rates(run, "plot")
 
 
@@ -142,7 +155,7 @@ def draw_cross(run: CompareRun, job: Job) -> None:
         "that costs more says how foreign the other's phrases are."
     )
     figure = cross_figure(found.names, found.excess)
-    st.plotly_chart(figure, key="compare_cross", config={"displayModeBar": False})
+    draw_figure(figure, "compare_cross", "What each group costs in every dictionary, in a grid")
     st.caption(
         f"Dictionaries are proved to be within {gap_text(float(np.max(found.gaps)))} of the cheapest; each encoding in "
         "them is exactly the cheapest. A word that a dictionary lacks costs λ + 1."

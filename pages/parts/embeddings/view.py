@@ -15,7 +15,7 @@ from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure
 from pages.parts.embeddings.run import EmbedRun
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import draw_figure, metric_row
 from pages.parts.shared.words import many, number, percent, plain
 
 Pair = tuple[int, int]
@@ -146,7 +146,9 @@ def draw_words(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"What pulls towards **{plain(names[0])}**, and what towards **{plain(names[1])}**")
-        st.plotly_chart(witness_figure(frame, names), key=f"embed_witness_{pair}", config={"displayModeBar": False})
+        draw_figure(
+            witness_figure(frame, names), f"embed_witness_{pair}", "The words that pull most towards either class"
+        )
         st.caption(
             "The witness is the function of words whose means in the two classes differ most. A bar is what a word "
             "adds to that distance: how much oftener it stands in one class, times the witness there."
@@ -175,7 +177,7 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
     centre, directions = plane(M, shares.sum(axis=1) + 1e-12)
     colour = witness_values(found.sums, *pair)
     figure = cloud_figure((M - centre) @ directions, found.words.vectors.words, shares, colour, names)
-    st.plotly_chart(figure, key=f"embed_cloud_{pair}", config={"displayModeBar": False})
+    draw_figure(figure, f"embed_cloud_{pair}", "The words of both classes in the plane of their vectors")
     st.caption(
         f"The {min(len(M), MOST_WORDS):,} most frequent words, in the plane in which their vectors differ "
         f"most; larger: more frequent; orange diamonds pull towards {plain(names[0])}, "
@@ -184,8 +186,10 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
     )
     if len(found.null):
         st.markdown("**Could this be an accident?**")
-        st.plotly_chart(
-            null_figure(found.null, found.null_observed), key="embed_null", config={"displayModeBar": False}
+        draw_figure(
+            null_figure(found.null, found.null_observed),
+            "embed_null",
+            "The statistic beside those of labels exchanged at random",
         )
         of = "wMMD², summed over all pairs of classes," if len(found.words.classes) > 2 else "wMMD²"
         st.caption(f"Grey: {of} after labels were exchanged at random among documents. Where the blue line stands far "

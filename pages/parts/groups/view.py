@@ -25,7 +25,7 @@ from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import draw_figure, metric_row
 from pages.parts.shared.models import model_download
 from pages.parts.shared.state import watch_job
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
@@ -79,10 +79,13 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     top = run.watch[:shown]
     names = [html(run.names[j]) for j in top]
     figure = trajectories_figure(run.plain.trajectories[:, :shown], names, cluster_of[top], titles, chosen)
-    picked = st.plotly_chart(
-        figure, key=f"weights_paths_{k}_{shown}_{chosen}", config={"displayModeBar": False}, on_select="rerun",
+    picked = draw_figure(
+        figure,
+        f"weights_paths_{k}_{shown}_{chosen}",
+        "The weights of words step by step",
+        on_select="rerun",
         selection_mode="points",
-    )  # fmt: skip
+    )
     st.caption(
         f"The {shown} words with the most mutual information about the class, {plain(run.choice.name)}. Lines that "
         "cross are words that changed places. A group is a range of final weights (optimal k-means), called by the "
@@ -107,7 +110,7 @@ def draw_film(run: WeightsRun, active: bool) -> None:
     names = [html(run.names[j]) for j in run.watch[:most]]
     stages = scheme.trace["stage"].tolist()
     figure = film_figure(scheme.trajectories[:, :most], stages, names, None if own is None else own[:most])
-    st.plotly_chart(figure, key="weights_film", config={"displayModeBar": False})
+    draw_figure(figure, "weights_film", "A film of the weights, each step with those that move together")
     merged = [len(np.unique(np.round(row, 9))) for row, stage in zip(scheme.trajectories, stages, strict=True)
               if stage == "coarse"]  # fmt: skip
     st.caption(
@@ -140,10 +143,10 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
 def draw_explained(run: WeightsRun) -> None:
     """How early the clusters of the end can be seen."""
     explained = run.explained
-    st.plotly_chart(
+    draw_figure(
         explained_figure(explained, run.choice.cluster_factor),
-        key="weights_explained",
-        config={"displayModeBar": False},
+        "weights_explained",
+        "How much of the variance of the weights their groups explain",
     )
     late = int(np.argmax(explained >= 0.9)) if (explained >= 0.9).any() else None
     when = f" From iteration {late} of {len(explained) - 1} on it is at least 90 %." if late is not None else ""
@@ -185,7 +188,7 @@ def _parsimony(job_id: str) -> None:
     measure = "F1 on the test set" if run.comparison is not None and len(run.comparison.test) else "F1 in training"
     full = run.f1(run.plain.w)
     figure = parsimony_figure(fits, full, len(run.plain.w), measure)
-    st.plotly_chart(figure, key="weights_parsimony", config={"displayModeBar": False})
+    draw_figure(figure, "weights_parsimony", "How good predictions are by number of different weights")
     enough = next((fit.k for fit in fits if fit.quality >= full - 0.01), None)
     if enough is not None and math.isfinite(full):
         st.markdown(

@@ -14,7 +14,7 @@ from cflengine import CompressiveFeatures, Corpus
 from cflengine.compression import StageSnapshot
 from pages.parts.components.text_view import text_view
 from pages.parts.shared.figures import stages_figure
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import draw_figure, metric_row
 from pages.parts.shared.views import final_view, stage_view
 from pages.parts.shared.words import number, percent
 
@@ -69,7 +69,9 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
             ]
         )
         bound = model.result_.lower_bound
-        st.plotly_chart(stages_figure(stages, stage.zeta, bound), key="stages", config={"displayModeBar": False})
+        draw_figure(
+            stages_figure(stages, stage.zeta, bound), "stages", "Cost, proved bound and share of decided pointers by ζ"
+        )
         stays = stages[0].stays_optimal
         if 0 < stays <= 1:
             st.caption(

@@ -92,8 +92,9 @@ def draw_tightness(solution: Solution, corpus: Corpus) -> None:
         st.caption("The proof is tight: between cost and bound there is nothing that another solution could save.")
         return
     st.markdown("".join(f"**{part}**" if bold else part for part, bold in seen.sentence()))
-    st.dataframe(seen.documents, hide_index=True, column_config=_DOCUMENTS, key="tightness_documents")
-    st.dataframe(seen.grams, hide_index=True, column_config=_GRAMS, key="tightness_grams")
+    st.dataframe(seen.documents, hide_index=True, column_config=_DOCUMENTS, key="tightness_documents",
+                 alt="The documents where most of the gap lies")  # fmt: skip
+    st.dataframe(seen.grams, hide_index=True, column_config=_GRAMS, key="tightness_grams", alt="Their phrases")
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -15,7 +15,7 @@ from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.metrics import table_height
+from pages.parts.shared.metrics import draw_figure, table_height
 from pages.parts.shared.selection import new_row, select_phrase, selected_group, selected_phrase
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
@@ -91,7 +91,7 @@ def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
         "**How hard each period is to compress**: what a word of it adds to the proved cost of the whole corpus."
     )
     figure = rates_figure({"": frame}, "cost a word", ",.3f")
-    st.plotly_chart(figure, key="time_cost", config={"displayModeBar": False})
+    draw_figure(figure, "time_cost", "What a word costs in each period, with 95 % intervals")
     st.caption(
         "Low: the period says what is said elsewhere, too. High: it has words and phrases of its own. Bars: 95 % "
         "intervals, documents taken as independent."
@@ -211,7 +211,7 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
         if len(frames) < metadata[by].nunique():
             left_out = f" Of {metadata[by].nunique()} values of {plain(by)}, the {len(frames)} with most documents."
     figure = rates_figure(frames, f"“{query}” a million words", ",.0f")
-    st.plotly_chart(figure, key="time_phrase_figure", config={"displayModeBar": False})
+    draw_figure(figure, "time_phrase_figure", "How often the phrase stands in each period")
     million = number(1e6 * counts.sum() / max(dated, 1))
     st.caption(f"{many(int(counts.sum()), 'place')} in all, {million} a million words.{left_out}")
 

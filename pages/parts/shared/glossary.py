@@ -51,19 +51,20 @@ TERMS = (
 
 #: page -> the next one, with what to expect there
 NEXT = {
+    "": ("pointers", "Read the documents in their pieces"),  # of the first page
     "pointers": ("phrases", "Every phrase, and all places where it stands"),
     "path": ("pointers", "Read the documents in their pieces"),
     "phrases": ("compare", "Which groups of documents say what"),
     "compare": ("overtime", "And when they say it"),
     "overtime": ("boilerplate", "What documents repeat from each other"),
-    "boilerplate": ("phrases", "The phrases of the corpus"),
+    "boilerplate": ("tasks", "What these phrases predict"),
     "tasks": ("sentences", "Which sentences decide the labels"),
-    "sentences": ("tasks", "How well phrases predict these labels"),
+    "sentences": ("clusters", "Which words do the same work"),
     "clusters": ("losses", "Choose what an error costs"),
     "tagger": ("sentences", "Which sentences decide labels"),
     "losses": ("embeddings", "Whether classes differ in their words"),
-    "embeddings": ("tasks", "How well phrases tell the classes apart"),
-    "features": ("tasks", "What the features are worth"),
+    "embeddings": ("features", "Take the features away"),
+    "features": ("solve", "Watch how they are found"),
     "models": ("features", "Export the features"),
     "solve": ("race", "The solvers side by side"),
     "race": ("toy", "How it works, on a line of text"),

@@ -17,13 +17,15 @@ from pages.parts.shared.words import plain
 
 _LIKELY = ("label", "class", "category", "sentiment", "target", "polarity")
 _FEWEST = 5  # documents of a class
+_FEW_NAMES = 12  # of documents that all have their own: fewer may be groups of one
 
 
-def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, list[str]]:
+def label_columns(metadata: pd.DataFrame, *, some: bool = False, fewest: int = _FEWEST) -> dict[str, list[str]]:
     """Columns that can be labels, the likeliest first -> their values, the most frequent first (as text).
 
     some: also columns of words with more than MOST_CLASSES values, of which so many, the most frequent, are to be
-    chosen from; they come last but for those that say which documents to judge by.
+    chosen from; they come last but for those that say which documents to judge by. fewest: documents that two of the
+    values have at least; a column of many values, no two documents with the same, has no groups.
     """
     found: dict[str, list[str]] = {}
     cut: set[str] = set()
@@ -32,9 +34,10 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False) -> dict[str, li
         counts = values.value_counts()
         of_words = not (is_numeric_dtype(metadata[column]) or is_datetime64_any_dtype(metadata[column]))
         if some and len(counts) > MOST_CLASSES and of_words:
-            counts = counts[counts >= _FEWEST].iloc[:MOST_CLASSES]
+            counts = counts[counts >= max(fewest, 2)].iloc[:MOST_CLASSES]
             cut.add(str(column))
-        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= _FEWEST:
+        named_apart = len(counts) > _FEW_NAMES and counts.iloc[0] == 1
+        if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= fewest and not named_apart:
             found[str(column)] = [str(name) for name in counts.index]
 
     def unlikely(column: str) -> tuple[bool, bool, bool, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -31,3 +32,9 @@ def _width(label: str, value: str, explanation: str | None) -> int:
 def _letters(text: str) -> float:
     """At most the width of a text in the app's font, in units of its size."""
     return sum(0.3 if letter in _NARROW else 0.87 if letter in _BROAD else 0.57 for letter in text)
+
+
+def draw_figure(figure: Any, key: str, alt: str, **options: Any) -> Any:
+    """A Plotly figure without its row of tools; alt: what it shows, for those who do not see it; options: as
+    ``st.plotly_chart`` takes them. What was selected, where that was asked for."""
+    return st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **options)

@@ -76,11 +76,21 @@ def new_row(event: Any, n_rows: int, key: str) -> int | None:
     """The row that has just been chosen in a table. The same selection comes back with every rerun, also after a
     click in the text: only a new one counts."""
     rows = event.selection.rows
-    row = rows[0] if rows and rows[0] < n_rows else None
-    if row == st.session_state.get(f"{key}_chosen"):
+    return _new(rows[0] if rows and rows[0] < n_rows else None, key)
+
+
+def new_point(event: Any, key: str) -> Any:
+    """The ``customdata`` of the point that has just been clicked in a figure, likewise."""
+    points = event["selection"]["points"] if event else []
+    return _new(points[0].get("customdata") if points else None, key)
+
+
+def _new(chosen: Any, key: str) -> Any:
+    """What is chosen, if it was not already."""
+    if chosen == st.session_state.get(f"{key}_chosen"):
         return None
-    st.session_state[f"{key}_chosen"] = row
-    return row
+    st.session_state[f"{key}_chosen"] = chosen
+    return chosen
 
 
 def phrase_row(names: pd.Series, phrase: str) -> int | None:

@@ -19,7 +19,7 @@ from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.metrics import metric_row, table_height
+from pages.parts.shared.metrics import draw_figure, metric_row, table_height
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain, said
 from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
@@ -81,12 +81,16 @@ def _live(job_id: str) -> None:
     rerun_at_end(job)
     st.caption(plain(run.stage) or "Waiting for the solver …")
     if run.sizes:
-        st.plotly_chart(size_figure(run), key="subwords_live", config={"displayModeBar": False})
+        draw_figure(
+            size_figure(run), "subwords_live", "Tokens a word takes by size of the vocabulary, above the proved limit"
+        )
 
 
 def draw_sizes(run: SubwordRun) -> int:
     """The figure and the numbers of the size that is looked at, which is returned."""
-    st.plotly_chart(size_figure(run), key="subwords_sizes", config={"displayModeBar": False})
+    draw_figure(
+        size_figure(run), "subwords_sizes", "Tokens a word takes by size of the vocabulary, above the proved limit"
+    )
     st.caption(
         "Tokens that a word of this corpus takes, on average: the best vocabulary found, and what no vocabulary of so "
         f"many entries can go below, with pieces of up to {LONGEST} units, as byte-pair encoding has them here. "

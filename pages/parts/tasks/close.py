@@ -29,7 +29,7 @@ from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import ICONS
-from pages.parts.shared.metrics import table_height
+from pages.parts.shared.metrics import draw_figure, table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import TASKS, change_settings, current_job, is_stale, run_solver, stop_job
@@ -85,7 +85,7 @@ def draw_errors(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
     if task.measure == "mse":
         predictions = finding.predictions
         figure = points_figure(predictions["truth"].to_numpy(), predictions["compressed"].to_numpy(), column)
-        st.plotly_chart(figure, key=f"tasks_points_{column}", config={"displayModeBar": False})
+        draw_figure(figure, f"tasks_points_{column}", "Predicted against true values of the judged documents")
     else:
         pairs = confusions(finding)
         if not len(pairs):
@@ -167,7 +167,11 @@ def draw_learning(finding: Finding) -> None:
     """The learning curve, and other learners on the same features."""
     if len(finding.curve):
         figure = curve_figure(finding.curve, finding.task.measure)
-        st.plotly_chart(figure, key=f"tasks_curve_{finding.task.target.column}", config={"displayModeBar": False})
+        draw_figure(
+            figure,
+            f"tasks_curve_{finding.task.target.column}",
+            "How good predictions are with more and more documents to learn from",
+        )
         st.caption(
             "With a share of the documents to learn from, at the regularisation that all of them chose. Where the "
             "curve still rises, more documents help more than other features."

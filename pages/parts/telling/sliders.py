@@ -12,7 +12,7 @@ from cflengine.linear import LinearModel
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
-from pages.parts.shared.metrics import metric_row
+from pages.parts.shared.metrics import draw_figure, metric_row
 from pages.parts.shared.state import watch_job
 from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.telling.figures import path_figure
@@ -244,7 +244,9 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     figure = path_figure(
         first, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"
     )
-    st.plotly_chart(figure, key=f"comparison_path_{over}", config={"displayModeBar": False})
+    draw_figure(
+        figure, f"comparison_path_{over}", "Accuracy, words and sentences kept along the path of regularisation"
+    )
     worst = max((one.gap for _, rows in points for one in rows), default=math.nan)
     st.caption(
         f"{many(len(points), 'solution')}, each with a proved gap of at most {percent(worst, 3)}. The dotted line is "
