@@ -146,9 +146,14 @@ def test_a_row_of_places_opens_its_document(corpus):
     choose_rows(app, 0, 0)
     assert "Document" not in markdown(app)
     app.session_state["document"] = 0
-    choose_rows(app, 1, 1)
-    document = int(app.dataframe[1].value["document"].iloc[1])
-    assert f"**Document {document}**" in markdown(app) and app.session_state["document"] == 0, "not asked for yet"
+    choose_rows(app, 2, 1)
+    document = int(app.dataframe[2].value["document"].iloc[1])
+    assert f"**Document {document}**" in markdown(app) and app.session_state["document"] == document, "it goes along"
+    (shown,) = [one.proto.body for one in app.get("html") if 'class="cc"' in one.proto.body]
+    phrase = app.session_state["phrase_query"]
+    assert f"<mark>{phrase}</mark>".lower() in shown.lower(), "marked where it stands"
+    app.session_state["document"] = 0
+    assert sound(app.run()).session_state["document"] == 0, "a row counts once"
     app.session_state["selected_group"] = (
         "party",
         next(p for p in job.result.frames if p != job.result.choice.groups[0]),

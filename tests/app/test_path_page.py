@@ -413,7 +413,7 @@ def test_features_and_the_table_can_be_taken_away(page, downloads):  # noqa: F81
 def test_a_k_gram_stays_chosen_along_the_path(page):
     run = path_job(page).so_far
     gram = run.top(run.points[-1], 2, 1)[0]["gram"]
-    page.session_state["path_gram"] = gram
+    page.session_state["phrase_query"] = run.label(gram).upper()  # chosen on another page
     for lam in run.lams:
         move(page, lam, held=True)
         assert page.session_state["path_gram"] == gram

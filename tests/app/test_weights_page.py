@@ -95,14 +95,14 @@ def corpus(*texts: str, tokens: TokenChoice = USUAL_TOKENS) -> corpora.LoadedCor
 
 def test_occurrences_are_whole_words(monkeypatch):
     loaded = corpus("The goods, GOOD;", "no", "a good\nbeer")
-    found, n = concordance.occurrences(loaded, "good")
-    assert n == 2 and found["document"].tolist() == [0, 2] and found["match"].tolist() == ["GOOD", "good"]
+    found, places = concordance.occurrences(loaded, "good")
+    assert len(places) == 2 and found["document"].tolist() == [0, 2] and found["match"].tolist() == ["GOOD", "good"]
     assert found["before"].tolist() == ["The goods,", "a"] and found["after"].tolist() == [";", "beer"]
     found, _ = concordance.occurrences(loaded, "good", first=np.array([2]))
     assert found["document"].tolist() == [2, 0]
     monkeypatch.setattr(concordance, "MOST", 7)
-    found, n = concordance.occurrences(corpus("x " * 500), "x")
-    assert len(found) == 7 and n == 500
+    found, places = concordance.occurrences(corpus("x " * 500), "x")
+    assert len(found) == 7 and len(places) == 500
 
 
 @pytest.mark.parametrize(("text", "phrase"), [("The beer's whole body", "'s whole"), ("So good! flavour", "! flavour")])

@@ -11,7 +11,7 @@ import pytest
 from pages.parts.read.points import note
 from pages.parts.shared.bar import address
 from pages.parts.shared.solution import _is_better
-from pages.parts.shared.words import at_least, gap_text, gap_words, in_tags, proved_sentence
+from pages.parts.shared.words import at_least, gap_text, gap_words, in_tags, proved_sentence, shortly_before
 
 
 @pytest.mark.parametrize(
@@ -80,3 +80,14 @@ def test_a_shared_address_has_the_parameters_of_the_page():
 def test_a_note_stands_within_its_span_on_the_line_of_its_last_word():
     shown = in_tags("a <b> mass-produced", [(2, 5, "LOC"), (3, 6, "left out"), (6, 11, "")], "mark")
     assert shown == "a <mark>&lt;b&gt;<sub>\u00a0LOC</sub></mark> <mark>mass-</mark>produced"
+
+
+def test_a_text_is_read_from_shortly_before_a_place_on():
+    text = "word " * 200 + "here it is, " + "word " * 200
+    at = text.index("here")
+    begin = shortly_before(text, at)
+    assert 0 < begin < at <= begin + 300 and text[begin - 1] == " "
+    assert shortly_before(text, 299) == 0 and shortly_before("x" * 900, 800) == 500
+    shown = in_tags(text, [(0, 4, ""), (at, at + 4, "")], "mark", 400, begin=begin)
+    assert shown.startswith("… word") and "<mark>here</mark> it is" in shown and shown.endswith(" …")
+    assert shown.count("<mark>") == 1 and len(shown) < 430

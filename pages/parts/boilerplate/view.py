@@ -18,10 +18,10 @@ from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import Job
 from pages.parts.shared.metrics import metric_row, table_height
-from pages.parts.shared.selection import new_row, note_changes
+from pages.parts.shared.selection import new_row, note_changes, select_document
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import in_tags, many, number, percent, plain
+from pages.parts.shared.words import in_tags, many, number, percent, plain, shortly_before
 
 LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
 _WORDS = re.compile(r"[^\W\d_]{2,}")
@@ -158,12 +158,14 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         row = new_row(event, len(shown), "boilerplate_documents")
         if row is not None:
             st.session_state.boilerplate_document = int(shown["document"].iloc[row])
+            select_document(st.session_state.boilerplate_document, loaded.corpus.metadata)
         document = st.session_state.get("boilerplate_document", int(shown["document"].iloc[0]))
         if not 0 <= document < len(loaded.corpus):
             document = int(shown["document"].iloc[0])
         st.markdown(f"**Document {document}** · {percent(float(run.share[document]), 1)} repeated")
-        spans = ((a, e, "") for a, e in run.spans(document))
-        marked = in_tags(loaded.corpus.texts[document], spans, "mark", CHARACTERS)
+        spans, whole = [(a, e, "") for a, e in run.spans(document)], loaded.corpus.texts[document]
+        begin = shortly_before(whole, spans[0][0]) if spans else 0
+        marked = in_tags(whole, spans, "mark", CHARACTERS, begin=begin)
         st.html(f'{_STYLE}<div class="bp">{marked}</div>')
 
 

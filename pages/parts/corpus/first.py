@@ -13,11 +13,13 @@ from pages.parts.components.live_text import LiveDocuments, live_text
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.scrubber import draw_scrubber
 from pages.parts.read.points import live_points, telling_documents
+from pages.parts.shared.concordance import gram_on_path
 from pages.parts.shared.controls import PHASES, queue_notes, rerun_at_end, too_many_bytes
 from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.selection import choose_gram
 from pages.parts.shared.solution import current_standing
 from pages.parts.shared.state import (
     PATH,
@@ -65,9 +67,9 @@ def _first(job_id: str) -> None:
 def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
     state = st.session_state
     live_text(
-        _shown(run, loaded), key=KEY, lam=settings().lam, selected=state.get("path_gram"), height=HEIGHT,
+        _shown(run, loaded), key=KEY, lam=settings().lam, selected=gram_on_path(loaded, run), height=HEIGHT,
         on_move=lambda: change_settings(lam=state[KEY]["move"]["lam"]),
-        on_choose=lambda: state.update(path_gram=state[KEY]["choose"]["gram"]),
+        on_choose=lambda: choose_gram(run, state[KEY]["choose"]["gram"]),
     )  # fmt: skip
     found = current_standing()
     if found is not None and found.max_gram != run.max_gram:

@@ -14,9 +14,9 @@ from pages.parts.shared.controls import draw_stage, run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import FAILED, Job
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import new_row, select_phrase
+from pages.parts.shared.selection import new_row, select_document, select_phrase
 from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import in_tags, many, plain
+from pages.parts.shared.words import in_tags, many, plain, shortly_before
 
 LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
 _AROUND = 45  # characters, as many as their column shows
@@ -96,7 +96,7 @@ def _draw_found(run: NamesRun, loaded: LoadedCorpus) -> None:
         row = new_row(event, len(shown), f"names_index_{kind}")
         if row is not None:
             st.session_state.update(
-                names_chosen=(str(shown["name"].iloc[row]), str(shown["kind"].iloc[row])), names_document=None
+                names_chosen=(str(shown["name"].iloc[row]), str(shown["kind"].iloc[row])), names_place=None
             )
             select_phrase(str(shown["name"].iloc[row]))
     with right:
@@ -132,11 +132,12 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
     )  # fmt: skip
     row = new_row(event, len(rows), key)
     if row is not None:
-        st.session_state.names_document = rows[row]["doc"]
-    document = st.session_state.get("names_document")
-    if document is None or document not in {one["doc"] for one in rows}:
-        document = rows[0]["doc"]
+        st.session_state.names_place = (key, row)
+        select_document(rows[row]["doc"], loaded.corpus.metadata)
+    of, number = st.session_state.get("names_place") or ("", 0)
+    chosen = here.iloc[number if of == key else 0]
+    document, text = int(chosen["document"]), loaded.corpus.texts[int(chosen["document"])]
     st.caption(f"Document {document}, every name in it:")
     spans = sorted((a, e, kind) for d, a, e, _, kind, _ in run.found if d == document)
-    marked = in_tags(loaded.corpus.texts[document], spans, "mark", CHARACTERS)
+    marked = in_tags(text, spans, "mark", CHARACTERS, begin=shortly_before(text, int(chosen["start"])))
     st.html(f'{_STYLE}<div class="nm">{marked}</div>')

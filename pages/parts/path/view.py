@@ -18,9 +18,11 @@ from pages.parts.components.path_chart import path_chart
 from pages.parts.components.text_view import LITERAL, text_view
 from pages.parts.export.files import Shape, draw_files
 from pages.parts.read.documents import choose_documents
+from pages.parts.shared.concordance import gram_on_path
 from pages.parts.shared.controls import BUTTONS, gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import Here, PathRun
+from pages.parts.shared.selection import choose_gram
 from pages.parts.shared.state import (
     OPENED,
     PATH,
@@ -153,7 +155,7 @@ def _under_the_slider(job: Job, run: PathRun) -> None:
     _agree(run)
     here = run.at(_slider(run))
     solving = _solve_here(run, job) if not job.active else None  # one session solves for both
-    gram = state.get("path_gram")
+    gram = gram_on_path(current_corpus(), run)
     path_chart(
         run.points,
         span=(run.lams[0], run.lams[-1]),
@@ -274,7 +276,7 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
         with view:
             text_view(
                 documents, grams=grams, key="path_text", height=560, selected_gram=gram if gram in grams else None,
-                on_click=lambda: _choose(state.path_text["click"]["gram"]),
+                on_click=lambda: _choose(run, state.path_text["click"]["gram"]),
             )  # fmt: skip
     with features:
         lengths = range(1, run.max_gram + 1)
@@ -284,15 +286,15 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
         )  # fmt: skip
         everything = st.toggle("Also function words and punctuation", key="path_everything")
         top = run.top(here.point, least, LISTED, telling=not everything)
-        path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(state.path_bars["click"]["gram"]))
+        path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(run, state.path_bars["click"]["gram"]))
         if not top:
             st.caption("No K-gram of this length is worth its storage here.")
 
 
-def _choose(gram: int) -> None:
+def _choose(run: PathRun, gram: int) -> None:
     """Choose a K-gram, or take the choice back."""
     if gram != LITERAL:
-        st.session_state.path_gram = None if st.session_state.get("path_gram") == gram else gram
+        choose_gram(run, None if st.session_state.get("path_gram") == gram else gram)
 
 
 def _readable(frame: pd.DataFrame) -> pd.DataFrame:

@@ -10,10 +10,10 @@ import streamlit as st
 
 from cflengine.engine import InputError, frame_csv
 from cflengine.text import ORDERS, Places, TokenTable, context_frame, sort_places
-from pages.parts.shared.concordance import draw_document, find_places
+from pages.parts.shared.concordance import draw_place, find_places
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import GROUP, PATTERN, new_row, selected_group
+from pages.parts.shared.selection import GROUP, PATTERN, new_row, select_document, selected_group
 from pages.parts.shared.views import end_of, without_midnight
 from pages.parts.shared.words import many, number, plain, said
 
@@ -123,17 +123,18 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
         st.caption(f"The first {SHOWN:,} of them; the file has {held}.")
     row = new_row(event, len(frame), key)
     if row is not None:
-        st.session_state.phrase_document = int(frame["document"].iloc[row])
+        st.session_state.phrase_place = (key, row)
+        select_document(int(frame["document"].iloc[row]), corpus.metadata)
     some = places.take(np.arange(min(EXPORTED, len(places))))
     st.container(horizontal=True).download_button(
         "Concordance (CSV)", lambda: frame_csv(_with_metadata(context_frame(table, corpus.texts, some), corpus)),
         "concordance.csv", "text/csv", on_click="ignore", key="concordance_csv",
     )  # fmt: skip
-    document = st.session_state.get("phrase_document")
-    if document is None or document >= len(corpus):
+    chosen = st.session_state.get("phrase_place")
+    if chosen is None or chosen[0] != key:
         st.caption("Choose a row to read its document.")
     else:
-        draw_document(loaded, document)
+        draw_place(loaded, places, chosen[1])
 
 
 def context_widths(matches: pd.Series) -> tuple[int, int]:

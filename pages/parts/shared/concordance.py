@@ -11,10 +11,16 @@ from cflengine.text import Places, context_frame, find_pattern, find_words
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import ICONS
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import group_documents, selected_group
-from pages.parts.shared.words import many, plain
+from pages.parts.shared.path_run import PathRun
+from pages.parts.shared.selection import group_documents, new_row, select_document, selected_group, selected_phrase
+from pages.parts.shared.words import in_tags, many, plain, shortly_before
 
 MOST = 200  # places that are listed
+CHARACTERS = 20_000  # of a document
+_STYLE = """<style>
+.cc { white-space: pre-wrap }
+.cc mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }
+</style>"""
 
 
 def draw_concordance(
@@ -29,7 +35,8 @@ def draw_concordance(
     others = f", documents of {plain(whose)} first" if whose else ""
     st.markdown(f"**{plain(word)}** in the text{others}")
     around, wide = (18, 115) if narrow else (36, 200)
-    found, n = occurrences(loaded, word, first=first, around=around)
+    found, places = occurrences(loaded, word, first=first, around=around)
+    n = len(places)
     key = f"concordance_{word}_{whose}"
     event = st.dataframe(
         found, hide_index=True, height=table_height(len(found), height), alt="Where the word stands",
@@ -45,26 +52,34 @@ def draw_concordance(
     st.caption(f"{listed}Select a row of the table to see another word, a row here to read its document.")
     rows = event.selection.rows
     if rows and rows[0] < len(found):
-        draw_document(loaded, int(found["document"].iloc[rows[0]]))
+        if new_row(event, len(found), key) is not None:
+            select_document(int(found["document"].iloc[rows[0]]), loaded.corpus.metadata)
+        draw_place(loaded, places, rows[0])
 
 
-def draw_document(loaded: LoadedCorpus, document: int) -> None:
-    """A document by itself, and the way to its pieces."""
+def draw_place(loaded: LoadedCorpus, places: Places, number: int) -> None:
+    """The document of one of the places, from shortly before it on, with all that are in it marked; and the way to its
+    pieces."""
+    table, documents = loaded.table, places.documents(loaded.table)
+    document = int(documents[number])
+    here = places.take(np.flatnonzero(documents == document))
+    spans = sorted(zip(table.start[here.first].tolist(), table.end[here.last].tolist(), strict=True))
+    text = loaded.corpus.texts[document]
+    begin = shortly_before(text, int(table.start[places.first[number]]))
+    marked = in_tags(text, ((a, e, "") for a, e in spans), "mark", CHARACTERS, begin=begin)
     with st.container(border=True, height=240):
         st.markdown(f"**Document {document}**")
-        st.text(loaded.corpus.texts[document][:20_000])
+        st.html(f'{_STYLE}<div class="cc">{marked}</div>')
     if st.button("Read it in pieces", key="read_document", icon=ICONS["pointers"], type="tertiary"):
-        # this one was asked for, whether it is of the group that goes along, and uses the phrase, or not
-        group = selected_group(loaded.corpus.metadata)
-        st.session_state.update(document=document, group_on_show=group, document_asked=True)
+        select_document(document, loaded.corpus.metadata)
         st.switch_page("pages/pointers.py")
 
 
 def occurrences(
     loaded: LoadedCorpus, word: str, *, around: int = 36, first: np.ndarray | None = None
-) -> tuple[pd.DataFrame, int]:
+) -> tuple[pd.DataFrame, Places]:
     """Where the tokens of a word, or a K-gram, stand: document, the text before it, the match, the text behind it, of
-    MOST places; and how many there are. first: int, documents that come before all others."""
+    MOST places; and all of these. first: int, documents that come before all others."""
     table = loaded.table
     try:
         places = find_places(loaded, word)
@@ -73,7 +88,31 @@ def occurrences(
     if first is not None:
         places = places.take(np.argsort(~np.isin(places.documents(table), first), kind="stable"))
     listed = places.take(np.arange(min(MOST, len(places))))
-    return context_frame(table, loaded.corpus.texts, listed, around=around), len(places)
+    return context_frame(table, loaded.corpus.texts, listed, around=around), places
+
+
+def gram_on_path(loaded: LoadedCorpus, run: PathRun) -> int | None:
+    """The number, in the index of a path, of the phrase that goes along; None where there is none, or it is none of the
+    index."""
+    state, phrase = st.session_state, selected_phrase()
+    gram: int | None = state.get("path_gram") if phrase else None
+    if phrase and (gram is None or run.label(gram).lower() != phrase.lower()):
+        gram = _gram_of(loaded, run, phrase)
+    state.path_gram = gram
+    return gram
+
+
+def _gram_of(loaded: LoadedCorpus, run: PathRun, phrase: str) -> int | None:
+    """By its first place in the text."""
+    try:
+        places = find_places(loaded, phrase)
+    except InputError:
+        return None
+    words = int(places.last[0] - places.first[0]) if len(places) else run.max_gram
+    if words >= run.max_gram or run.corpus is None:
+        return None
+    gram = int(run.corpus.index.gram_of[words][places.first[0]])
+    return gram if gram >= 0 else None
 
 
 def find_places(loaded: LoadedCorpus, query: str, regular: bool = False) -> Places:

@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.parts.shared.jobs import Job
+from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.state import current_job
 
 PHRASE, GROUP = "phrase_query", "selected_group"
@@ -48,6 +49,21 @@ def select_phrase(phrase: str) -> None:
 def selected_phrase() -> str:
     """The phrase, empty if there is none; what is looked for as a regular expression is none."""
     return "" if st.session_state.get(PATTERN) else str(st.session_state.get(PHRASE) or "")
+
+
+def choose_gram(run: PathRun, gram: int | None) -> None:
+    """A K-gram of a path, by its number in the index, as the phrase that goes along; None for none."""
+    if gram is None:
+        forget_selection()
+    else:
+        st.session_state.path_gram = gram
+        select_phrase(run.label(gram))
+
+
+def select_document(document: int, metadata: pd.DataFrame) -> None:
+    """The document that Read opens on: it was asked for, whether it is of the group that goes along, and uses the
+    phrase, or not."""
+    st.session_state.update(document=document, group_on_show=selected_group(metadata), document_asked=True)
 
 
 def select_group(column: str, value: str) -> None:
@@ -103,7 +119,7 @@ def phrase_row(names: pd.Series, phrase: str) -> int | None:
 
 def forget_selection() -> None:
     """No phrase is selected any more."""
-    st.session_state.update({PHRASE: "", "gram": None})
+    st.session_state.update({PHRASE: "", "gram": None, "path_gram": None})
 
 
 def forget_group() -> None:

@@ -17,6 +17,7 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~$:^@&=])")
 # what Streamlit replaces after Markdown is parsed, where a backslash no longer helps: arrows, icons, addresses
 _LATER = re.compile(r"(?<=[-<>=~])(?=[-<>=~])|(?<=:)(?=\w)|(?<=www)(?=\.)|(?<=\w)(?=@)|(?<=:)(?=//)")
 _WORD_JOINER = "\u2060"  # as wide as nothing
+_IN_SIGHT = 300  # characters
 
 
 def plain(text: str) -> str:
@@ -29,10 +30,13 @@ def brief(text: str, most: int = 30) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 
-def in_tags(text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: int | None = None) -> str:
+def in_tags(
+    text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: int | None = None, *, begin: int = 0
+) -> str:
     """Escaped HTML of a text with a tag around each span: (start, end, note), in order of their starts; a note stands
-    at its span's end, lowered, and one that begins before the last has ended is left out. most: characters shown."""
-    whole, text, parts, at = len(text), text[:most], [], 0
+    at its span's end, lowered, and one that begins before the last has ended is left out. most: characters shown, from
+    ``begin`` on."""
+    whole, text, parts, at = len(text), text if most is None else text[: begin + most], ["… "] if begin else [], begin
     for start, end, note in spans:
         if start < at or start >= len(text):
             continue
@@ -40,6 +44,14 @@ def in_tags(text: str, spans: Iterable[tuple[int, int, str]], tag: str, most: in
         lowered = f"<sub>\u00a0{html.escape(note)}</sub>" if note else ""  # on one line with the span's last word
         parts += [between, f"<{tag}>{html.escape(text[start:at])}{lowered}</{tag}>"]
     return "".join(parts) + html.escape(text[at:]) + (" …" if whole > len(text) else "")
+
+
+def shortly_before(text: str, at: int) -> int:
+    """Where to begin to read, so that the character ``at`` is in sight: at a word, or 0 where that is near."""
+    if at <= _IN_SIGHT:
+        return 0
+    blank = text.find(" ", at - _IN_SIGHT, at)
+    return blank + 1 if blank >= 0 else at - _IN_SIGHT
 
 
 def said(error: object) -> str:
