@@ -70,7 +70,7 @@ else:
             draw_dictionary(model, with_savings(found, names))
             draw_force(found, corpus)
         else:
-            draw_document_grams(model, chosen[0], names["gram"])
+            draw_document_grams(model, chosen[0], names)
 if state.get("gram") is not None:
     select_phrase(names["gram"].loc[state.gram])
     state.phrase_read = selected_phrase()

@@ -381,3 +381,25 @@ def test_an_optimum_is_called_one(tiny):
     solved(tiny, lam=0.3)
     assert not job_of(tiny).result.result_.optimal and numbers(tiny)["Gap, proved"].endswith("%")
     assert "proved within" in captions(tiny)
+
+
+def test_pages_wait_for_a_solve_that_shows_nothing_before_its_end(open_app, board):
+    app = use(open_app())
+    go_on = threading.Event()
+    key = (app.session_state["corpus_id"], "shards")
+
+    def work(job):
+        job.note({"i": 5, "gap": 0.0123, "stage": "relaxation", "phase": 0.0})
+        go_on.wait(60)
+        raise MemoryError("It ends without a result.")
+
+    job = jobs.Job("shards", key, work, solver="guided")
+    app.session_state["job_id"] = job.id
+    board.submit(job)
+    until(lambda: job.rows)
+    app = show(app, "pointers")
+    assert "proved so far: within 1.23 % of the best" in app.info[0].value and "being compressed" in captions(app)
+    assert not [button for button in app.button if button.label == "Compress it"]
+    go_on.set()
+    until(lambda: not job.active)
+    assert [button for button in sound(app.run()).button if button.label == "Compress it"]

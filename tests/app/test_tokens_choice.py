@@ -37,6 +37,9 @@ def test_without_a_dictionary_it_is_characters(open_app, monkeypatch):
     monkeypatch.setattr("cflengine.text.token_presets.find_spec", lambda name: None)
     app = use(open_app(), "hotel.csv", csv(CHINESE))
     assert loaded(app).tokens.preset == "characters" and loaded(app).table.words(0)[:2] == ["房", "间"]
+    assert app.session_state["settings"].max_gram == 4, "words of up to four characters are found"
+    app = use(app, "words.csv", b"text\nsome words\nsome other words\n")
+    assert app.session_state["settings"].max_gram == 3
     assert 'pip install "cflengine[icu]"' in captions(app)
 
 

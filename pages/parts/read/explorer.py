@@ -92,12 +92,16 @@ def draw_dictionary(model: CompressiveFeatures, frame: pd.DataFrame) -> None:
     st.caption(f"{many(len(frame), 'phrase')}{more}. Choose a row to see it in context; headings sort.")
 
 
-def draw_document_grams(model: CompressiveFeatures, document: int, names: pd.Series) -> None:
-    """The K-grams that the first document on show points at."""
+def draw_document_grams(model: CompressiveFeatures, document: int, names: pd.DataFrame) -> None:
+    """The K-grams that the first document on show points at. names: of all, with ``gram`` and ``telling``."""
     frame = grams_of_document(model, document)
-    frame["gram"] = names.loc[frame.index]
-    _choose_row(frame, ["gram", "length", "here", "count", "documents", "cost"], key=f"document_grams_{document}")
-    st.caption(f"Document {document}: {many(len(frame), 'phrase')}.")
+    frame["gram"] = names["gram"].loc[frame.index]
+    everything = st.toggle("Also function words and punctuation", key="document_grams_all")
+    shown = frame if everything else frame[names["telling"].loc[frame.index]]
+    columns = ["gram", "length", "here", "count", "documents", "cost"]
+    _choose_row(shown, columns, key=f"document_grams_{document}_{everything}")
+    others = "" if everything else f", {len(frame) - len(shown):,} more are function words and punctuation"
+    st.caption(f"Document {document}: {many(len(shown), 'phrase')}{others}.")
 
 
 def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:

@@ -55,7 +55,7 @@ def _standing(waiting: bool) -> None:
     if waiting and path is not None and path.so_far.points:
         st.rerun()
     if found is None:
-        busy = path is not None and path.active
+        busy = any(job is not None and job.active for job in (path, current_job()))
         st.caption("being compressed …" if busy else "not compressed yet", width="content")
         return
     gap = gap_words(found.gap)

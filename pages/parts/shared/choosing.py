@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
+from cflengine.text import TokenChoice
 from pages.parts.shared import corpora
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, FAILED
+from pages.parts.shared.settings import Settings
 from pages.parts.shared.state import (
     KINDS,
     PATH,
@@ -15,10 +17,12 @@ from pages.parts.shared.state import (
     SAMPLE_JOB,
     Left,
     active_jobs,
+    change_settings,
     current_job,
     explore,
     left_corpora,
     look_after,
+    settings,
     write_query,
 )
 
@@ -35,6 +39,11 @@ _RESULTS = (
 )  # fmt: skip
 
 
+def usual_max_gram(tokens: TokenChoice) -> int:
+    """K where none was chosen: of single characters, words have up to four of them."""
+    return 4 if tokens.preset == "characters" and not tokens.own else Settings().max_gram
+
+
 @whole
 def choose_corpus(loaded: LoadedCorpus) -> None:
     """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
@@ -43,7 +52,10 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
             job.stop.set()
         _turn_to(loaded.id)
         _forget_results()
+    before: LoadedCorpus | None = st.session_state.get("held_corpus")
     st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None, pending_corpus=None)
+    if settings().max_gram == (usual_max_gram(before.tokens) if before is not None else Settings().max_gram):
+        change_settings(max_gram=usual_max_gram(loaded.tokens))
     project, chosen = st.session_state.get("project_settings", (None, None))
     if project == loaded.id:
         st.session_state.update(settings=chosen, project_settings=(None, None))

@@ -4,6 +4,7 @@ none, what they wait for."""
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.state import PATH, current_job, explore, finished_job, settings, shown_path
-from pages.parts.shared.words import plain
+from pages.parts.shared.words import gap_words, plain
 
 
 @dataclass(frozen=True)
@@ -131,14 +132,32 @@ def result_or_stop() -> Solution:
 
 
 def _nothing_yet() -> None:
-    job = current_job(PATH)
+    job, solve = current_job(PATH), current_job()
     if job is not None and job.active:
         st.fragment(_waiting, run_every=0.5)(job.id)
+        return
+    if solve is not None and solve.active:  # of shards, where there is no path: nothing can be read before its end
+        st.fragment(_solving, run_every=1.0)(solve.id)
         return
     if job is not None and job.state == FAILED:
         st.error(plain(job.error))
     st.info("Nothing is compressed yet.")
     st.button("Compress it", type="primary", on_click=explore, key="gate_explore")
+
+
+def _solving(job_id: str) -> None:
+    """Until a solve ends that shows nothing before."""
+    job = BOARD.seen(job_id)
+    if job is None:
+        return
+    queue_notes(job)
+    gap = job.rows[-1]["gap"] if job.rows else math.nan
+    proved = f", proved so far: within {gap_words(gap)} of the best" if math.isfinite(gap) else ""
+    st.info(
+        f"The corpus is being compressed{proved}. It can be read here once that ends, or is stopped on **Watch the "
+        "solver**."
+    )
+    rerun_at_end(job)
 
 
 def _waiting(job_id: str) -> None:
