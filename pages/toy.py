@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.parts.components.text_view import text_view
 from pages.parts.lab.toy import FIGURE_1, LONGEST, MAX_CHARACTERS, figure_table, solve_toy, toy_view
-from pages.parts.shared.asking import wait_for_solver
+from pages.parts.shared.asking import asked
 from pages.parts.shared.controls import LESS_IS_OPEN
 from pages.parts.shared.guard import end_page
 from pages.parts.shared.metrics import metric_row
@@ -21,10 +21,9 @@ st.markdown(
     "pointers favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
 )
 st.header("Three ways to store “thatthat”")
-try:
-    figure = figure_table(FIGURE_1, (0.0, 1.0, 8.0))
-except TimeoutError:
-    wait_for_solver()
+figure = asked("figure_1", (), lambda: figure_table(FIGURE_1, (0.0, 1.0, 8.0)))
+if figure is None:
+    end_page()
 st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
 st.caption("Figure 1 of Paskov, Mitchell and Hastie (2014): costs 3, 6 and 16, found and proved by this app's solver.")
 
@@ -35,10 +34,9 @@ lam = kept["lam"] = st.slider("λ", 0.0, 10.0, kept["lam"], 0.25, key="toy_lam")
 if not text.strip():
     st.info("Type a few letters.")
     end_page()
-try:
-    solution = solve_toy(text, lam)
-except TimeoutError:
-    wait_for_solver()
+solution = asked("toy", (text, lam), lambda: solve_toy(text, lam))
+if solution is None:
+    end_page()
 documents, grams = toy_view(text, solution)
 text_view(documents, grams=grams, key="toy_view", height=180, unit="letter")
 pieces = " · ".join(f"**{plain(piece.replace(' ', '␣'))}**" for piece in solution.dictionary)

@@ -178,10 +178,11 @@ def draw_race_controls() -> None:
     """λ and K, the solvers, the time limit, Race and Stop."""
     job, state = current_job(RACE), st.session_state
     lam, gram = st.columns([5, 3])
+    busy = job is not None and job.active
     with lam:
-        lam_slider()
+        lam_slider(disabled=busy)
     with gram:
-        gram_slider()
+        gram_slider(disabled=busy)
     state.setdefault("solvers", list(USUAL))
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         st.pills(

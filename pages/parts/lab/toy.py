@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pandas as pd
-import streamlit as st
 
 from cflengine import CompressiveFeatures
-from pages.parts.shared.jobs import BOARD
 
 FIGURE_1 = "thatthat"
 MAX_CHARACTERS = 60
 LONGEST = 8  # letters of a piece
-PATIENCE_S = 8.0
 _LETTER = r"(?s)."
 
 
@@ -36,15 +34,10 @@ class ToySolution:
         return len(self.pointers)
 
 
-@st.cache_data(max_entries=200, show_spinner="Solving …")
+@lru_cache(maxsize=200)
 def solve_toy(text: str, lam: float) -> ToySolution:
-    """Compress one short text by letters. Raises TimeoutError when the solver is busy with something long."""
-
-    def work() -> CompressiveFeatures:
-        return CompressiveFeatures(lam=lam, max_gram=LONGEST, token_pattern=_LETTER, lowercase=False).fit([text])
-
-    # a text this short takes a blink; waiting means that another corpus is in the solver
-    model = BOARD.borrow(work, PATIENCE_S)
+    """Compress one short text by letters; in the solver's thread, where it takes a blink."""
+    model = CompressiveFeatures(lam=lam, max_gram=LONGEST, token_pattern=_LETTER, lowercase=False).fit([text])
     encoding = model.encoding_
     order = list(dict.fromkeys(encoding.gram.tolist()))
     spans = zip(encoding.start_char.tolist(), encoding.end_char.tolist(), encoding.gram.tolist(), strict=True)

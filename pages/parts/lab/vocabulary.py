@@ -38,8 +38,8 @@ from pages.parts.shared.state import WORD_LIST, current_job, keep_result
 from pages.parts.shared.words import plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
-LARGE = 2_000_000  # tokens; more are measured as a job of their own
-PATIENCE_S = 20.0
+LARGE = 500_000  # tokens; more are measured as a job of their own
+PATIENCE_S = 1.5  # a measurement that is done by then needs no second run of the page
 SHOWN, LISTED, SNIPPET = 20, 500, 80
 # a heading of the column of phrases; no loss where it is meant as a phrase, since every single word may be used anyway
 HEADINGS = frozenset({"gram", "k-gram", "ngram", "n-gram", "phrase", "term", "word", "feature", "token", "text"})

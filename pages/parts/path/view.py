@@ -7,6 +7,8 @@ along the path; ``path_refine``, the id of the job that solves at the slider's �
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import streamlit as st
@@ -72,13 +74,14 @@ def draw_path_controls() -> None:
         state.path_wanted = (state.widget_first, state.widget_last, state.widget_count)
 
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        st.number_input("First λ", LEAST, MOST, format="%g", key="widget_first", width=130, on_change=take)
-        st.number_input("Last λ", LEAST, MOST, format="%g", key="widget_last", width=130, on_change=take)
+        options: dict[str, Any] = {"on_change": take, "disabled": job is not None and job.active}
+        st.number_input("First λ", LEAST, MOST, format="%g", key="widget_first", width=130, **options)
+        st.number_input("Last λ", LEAST, MOST, format="%g", key="widget_last", width=130, **options)
         st.number_input(
-            "How many", 2, MOST_POINTS, key="widget_count", width=100, on_change=take, help="Evenly spaced in ratio.",
-        )  # fmt: skip
+            "How many", 2, MOST_POINTS, key="widget_count", width=100, help="Evenly spaced in ratio.", **options
+        )
         with st.container(width=220):
-            gram_slider()
+            gram_slider(disabled=options["disabled"])
         run_and_stop(
             job, explore, lambda: stop_job(PATH), label="Run the path", disabled=not first < last, width=BUTTONS
         )

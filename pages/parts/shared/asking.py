@@ -13,7 +13,6 @@ from typing import Any
 import streamlit as st
 
 from cflengine import warm_up
-from pages.parts.shared.guard import end_page
 from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
@@ -51,19 +50,6 @@ def warm_engine() -> None:
 def engine_is_warm() -> bool:
     """Whether every kernel is compiled (a first start takes about half a minute)."""
     return _COMPILED.is_set()
-
-
-def wait_for_solver() -> None:
-    """Ends the page where the solver's thread is busy with something long; the page comes back by itself."""
-    st.fragment(_until_idle, run_every=1.0)()
-    end_page()
-
-
-def _until_idle() -> None:
-    if not BOARD.busy and engine_is_warm():
-        st.rerun()
-    waits = "The solver is busy with a corpus; this page goes on when it is done."
-    st.info(waits if BOARD.busy else COMPILED_FIRST)
 
 
 def asked(

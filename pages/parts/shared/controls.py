@@ -129,12 +129,13 @@ def draw_controls() -> bool:
     """λ, K, Run and Stop in one row where they fit; the solver and its settings folded away. Whether Run would run: not
     where the corpus is too large for the chosen solver, for which there then are shards."""
     job, chosen = current_job(), solve_settings()
+    busy = job is not None and job.active
     needed, refused = too_many_bytes(), _too_many_pointers() if chosen.solver == "exact" else ""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         with st.container(width=440):
-            lam_slider()
+            lam_slider(disabled=busy)
         with st.container(width=220):
-            gram_slider()
+            gram_slider(disabled=busy)
         run_and_stop(job, run_solver, stop_job, disabled=bool(needed or refused))
     if is_stale() and not job.active:
         st.caption("⚠ The settings have changed since the last run; what is below belongs to the old ones.")
