@@ -5,6 +5,7 @@ from pages.parts.shared.guard import through_router
 through_router()
 
 import hashlib
+from typing import Any
 
 import streamlit as st
 
@@ -23,8 +24,17 @@ _MOST_MB = 200
 
 def drop_model() -> None:
     """Forget the model."""
-    st.session_state.update(model_file=None)
-    st.session_state.pop("model_read", None)
+    st.session_state.update(model_file=None, model_upload=None)
+
+
+def _opened(name: str, data: bytes) -> tuple[str, str, Any, Any, str]:
+    """Name, digest, model and header; or what is wrong with it."""
+    digest = hashlib.sha256(data).hexdigest()
+    try:
+        model, header = read_uploaded(data, name)
+    except ValueError as error:
+        return name, digest, None, None, said(error)
+    return name, digest, SavedTagger(model) if isinstance(model, ChainCRF) else model, header, ""
 
 
 st.title("Saved models")
@@ -40,26 +50,20 @@ uploaded = st.file_uploader(
     "train-logistic, train-crf, sentences, erm or embed, or from cflengine.save_model.",
 )  # fmt: skip
 state = st.session_state
-if uploaded is not None:
-    state.model_file = (uploaded.name, uploaded.getvalue())
+if uploaded is not None and state.get("model_upload") != uploaded.file_id:  # once: it may have 200 MB
+    state.update(model_upload=uploaded.file_id, model_file=_opened(uploaded.name, uploaded.getvalue()))
 if state.get("model_file") is None:
     st.info("No model yet. The quickest way to one: fit a loss on the page Losses, and take it from its tab Files.")
     link_to("losses", "To the losses")
     end_page()
-name, data = state.model_file
+name, digest, model, header, wrong = state.model_file
 if uploaded is None:  # it was brought along before another page was looked at
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         st.markdown(plain(name), width="content")
         st.button("Remove", on_click=drop_model, help="Forget this model")
-digest = hashlib.sha256(data).hexdigest()
-if state.get("model_read", ("",))[0] != digest:
-    try:
-        model, header = read_uploaded(data, name)
-        state.model_read = (digest, SavedTagger(model) if isinstance(model, ChainCRF) else model, header)
-    except ValueError as error:
-        st.error(said(error))
-        end_page()
-_, model, header = state.model_read
+if wrong:
+    st.error(wrong)
+    end_page()
 draw_model(header)
 if isinstance(model, SavedTagger):
     draw_saved_tagger(model, f"saved-{digest}")

@@ -38,7 +38,7 @@ def test_the_card_shows_the_ledger(chosen):
     entry, gram = model.dictionary_.iloc[feature], int(model.gram_ids_[feature])
     found = explain(model.index_, model.costs_at(model.lam), model.result_.cover, gram)
     shown = numbers(app)
-    assert shown["Pointers to it"] == str(entry["count"]) and shown["Stored once for"] == f"{entry['cost']:,.0f}"
+    assert shown["Uses"] == str(entry["count"]) and shown["Stored once for"] == f"{entry['cost']:,.0f}"
     assert shown["Stands in the text"] == f"{len(found.positions):,} times"
     assert shown["Saves"] == f"{found.saves:,.2f}"
     assert "Runner-up" in captions(app)

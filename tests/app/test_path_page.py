@@ -300,7 +300,7 @@ def test_a_path_from_start_to_slider(page):
     assert "changed" not in captions(page) and "Words to phrases" not in sidebar(page)
     numbers = "\n".join(text.value for text in page.markdown)
     here = job.so_far.at(job.so_far.points.nearest(1.0).lam)
-    assert proved(here.point.result) in numbers and f"**{here.point.result.n_pointers}** pointers" in numbers
+    assert proved(here.point.result) in numbers and f"**{here.point.result.n_pointers}** uses" in numbers
 
 
 def test_while_the_slider_is_held_the_best_known_solution_is_shown(page):
@@ -327,7 +327,7 @@ def test_the_slider_moves_while_the_path_is_still_solved(page, monkeypatch):
     assert "Solved and certified on the path." in captions(page)
     monkeypatch.setattr(run, "points", CompressionPath(every[:1]))
     sound(page.run())
-    assert "pointers of" not in "\n".join(text.value for text in page.markdown), "no slider with one point"
+    assert " uses, of" not in "\n".join(text.value for text in page.markdown), "no slider with one point"
     monkeypatch.undo()
 
 
@@ -342,7 +342,7 @@ def test_the_slider_and_the_lam_of_all_pages_are_one(page):
     sound(bar.set_value(run.lams[2]).run())
     assert page.session_state["settings"].lam == run.lams[2] and page.session_state["path_here"] is None
     numbers = "\n".join(text.value for text in page.markdown)
-    assert f"**{run.points[2].result.n_pointers}** pointers" in numbers
+    assert f"**{run.points[2].result.n_pointers}** uses" in numbers
 
 
 def test_a_slider_that_is_let_go_is_solved_for(page, monkeypatch):

@@ -32,7 +32,7 @@ _HTML = """
     <div class="cfl-path-cursor" hidden><span></span></div>
   </div>
   <form class="cfl-path-bar" hidden>
-    <input type="range" min="0" step="1" aria-label="λ, the cost of a pointer">
+    <input type="range" min="0" step="1" aria-label="λ, the price of a use">
     <div>
       <button type="button">▶ Play</button>
       <output></output>

@@ -12,7 +12,7 @@ function pathFigure(state) {
   const rest = gram ? ["y2", "y3", "y4"] : ["y2", "y3"];
   const columns = [
     ...(gram ? [{ title: `pointers to “${escaped(gram.label)}”`, y: gram.counts, format: ",d" }] : []),
-    { title: "K-grams in the dictionary", y: points.map((point) => point.size), format: ",d" },
+    { title: "phrases in the dictionary", y: points.map((point) => point.size), format: ",d" },
     { title: "proved gap", y: points.map((point) => point.gap), format: ".2%" },
   ];
   const lines = columns.map(({ title, y, format }, k) => lineTrace(points, title, y, format, rest[k], theme));
@@ -23,7 +23,7 @@ function pathFigure(state) {
       tickformat: columns[k].format.replace(".2%", ".2~%"),
     },
   ]);
-  const titles = [{ title: "share of pointers by length" }, ...columns].map(({ title }, k) => ({
+  const titles = [{ title: "share of uses by length" }, ...columns].map(({ title }, k) => ({
     xref: "paper", yref: "paper", x: 0, y: tops[k], xanchor: "left", yanchor: "bottom", showarrow: false, text: title,
     font: { size: 12, color: theme.text }, xshift: 2,
   }));
@@ -40,7 +40,7 @@ function pathFigure(state) {
           text: "λ = %{x:.3~g}",
         },
         ...logTicks(Math.log10(state.span[0]), Math.log10(state.span[1]), state.width < 560),
-        title: { text: "λ, the cost of a pointer", standoff: 6 },
+        title: { text: "λ, the price of a use", standoff: 6 },
       },
       yaxis: { ...axis(theme), domain: [heads[0], tops[0]], range: [0, 1], tickformat: ".0%", nticks: 5 },
       ...Object.fromEntries(axes),

@@ -50,13 +50,13 @@ LISTED, HEIGHT = 20, 330
 _COLUMNS = {
     "lam": st.column_config.NumberColumn("λ", format="%.4g"),
     "objective": st.column_config.NumberColumn("cost", format="localized"),
-    "lower_bound": st.column_config.NumberColumn("proved bound", format="localized"),
-    "gap": st.column_config.NumberColumn("proved gap", format="%.3f %%"),
-    "dictionary_size": st.column_config.NumberColumn("K-grams", format="localized"),
-    "n_pointers": st.column_config.NumberColumn("pointers", format="localized"),
+    "lower_bound": st.column_config.NumberColumn("cannot be below", format="localized", help="The proved bound"),
+    "gap": st.column_config.NumberColumn("provably within", format="%.3f %%", help="The proved gap"),
+    "dictionary_size": st.column_config.NumberColumn("phrases", format="localized", help="K-grams in the dictionary"),
+    "n_pointers": st.column_config.NumberColumn("uses", format="localized", help="Pointers"),
     "seconds": st.column_config.NumberColumn("seconds", format="%.1f"),
 } | {
-    f"{k} w.": st.column_config.TextColumn(alignment="right", help=f"Share of pointers of {k} words")
+    f"{k} w.": st.column_config.TextColumn(alignment="right", help=f"Share of the uses that have {k} words")
     for k in range(1, 9)
 }
 
@@ -241,7 +241,7 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None, growing: bool) 
         proved = "**none is cheaper**, proved"
     st.markdown(
         f"Cost **{number(here.objective, 1 if here.objective < 1e4 else 0)}** · {proved} · "
-        f"**{number(result.dictionary_size)}** K-grams in the dictionary · **{number(result.n_pointers)}** pointers of "
+        f"**{number(result.dictionary_size)}** phrases in the dictionary · **{number(result.n_pointers)}** uses, of "
         f"**{number(here.point.mean_length, 2)}** words on average"
     )
     if here.solved and here.lam in run.lams:
@@ -291,7 +291,7 @@ def _text_and_features(run: PathRun, here: Here, corpus: Corpus) -> None:
         top = run.top(here.point, least, LISTED, telling=not everything)
         path_bars(top, key="path_bars", selected=gram, on_click=lambda: _choose(run, state.path_bars["click"]["gram"]))
         if not top:
-            st.caption("No K-gram of this length is worth its storage here.")
+            st.caption("No phrase of this length is worth its storage here.")
 
 
 def _choose(run: PathRun, gram: int) -> None:

@@ -111,7 +111,7 @@ def _choose_row(frame: pd.DataFrame, columns: list[str], *, key: str) -> None:
     """
     event = st.dataframe(
         frame[columns], hide_index=True, column_config=_COLUMNS, height=560, on_select="rerun",
-        selection_mode="single-row", key=key, alt="K-grams with their pointers, documents and cost",
+        selection_mode="single-row", key=key, alt="Phrases with their uses, documents and cost",
     )  # fmt: skip
     row = new_row(event, len(frame), key)
     if row is not None and int(frame.index[row]) != st.session_state.get("gram"):
@@ -127,11 +127,11 @@ def draw_occurrences(frame: pd.DataFrame, *, key: str) -> None:
     """
     event = st.dataframe(
         frame, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, height=300,
-        alt="The K-gram in context",
+        alt="The phrase in context",
         column_config={
             "document": st.column_config.NumberColumn(width="small"),
             "before": st.column_config.TextColumn(alignment="right", width=330),
-            "K-gram": st.column_config.TextColumn(alignment="center", width=120),
+            "K-gram": st.column_config.TextColumn("phrase", alignment="center", width=120),
             "after": st.column_config.TextColumn(width=330),
             "lost to": st.column_config.TextColumn(width=200),
         },

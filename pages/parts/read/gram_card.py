@@ -55,7 +55,7 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
     metric_row(
         [
             ("Stored once for", number(entry["cost"], 0 if whole else 2)),
-            ("Pointers to it", number(entry["count"]), f"In {many(int(entry['documents']), 'document')}."),
+            ("Uses", number(entry["count"]), f"Pointers to it, in {many(int(entry['documents']), 'document')}."),
             ("Stands in the text", f"{len(found.positions):,} times"),
             ("Saves", number(found.saves, 2), "By how much all storage would rise without it, the rest re-encoded."),
         ]
@@ -73,7 +73,7 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
         else:
             st.caption("Wherever it stands, it is used.")
     with constraint:
-        st.caption("Solve the corpus again as if this K-gram could not be stored.")
+        st.caption("Solve the corpus again as if this phrase could not be stored.")
         st.button("Forbid it", key=f"forbid_{gram}", on_click=_constraint, args=(solution, gram, False))
         _draw_constraint(solution, book, gram)
 

@@ -70,13 +70,13 @@ PHASES = {
 def lam_slider(*, disabled: bool = False) -> None:
     """λ, where one λ is solved."""
     st.select_slider(
-        "λ, the cost of a pointer",
+        "λ, the price of a use",
         sorted({*LAMBDAS, settings().lam}),
         value=settings().lam,
         format_func=lambda value: f"{value:g}",
         key="widget_lam",
         on_change=_take("lam", "widget_lam"),
-        help="0 keeps single words: pointers are free, only the dictionary costs. High values store long phrases.",
+        help="0 keeps single words, since uses (pointers) are free. High values store long phrases.",
         disabled=disabled,
     )
 
@@ -85,7 +85,7 @@ def gram_slider(*, disabled: bool = False) -> None:
     """K."""
     st.session_state.widget_k = settings().max_gram
     st.slider(
-        "K, the longest K-gram in words",
+        "K, words of the longest phrase",
         1,
         8,
         key="widget_k",

@@ -83,7 +83,7 @@ def lam_figure(
         )  # fmt: skip
     ticks = [lam for k, lam in enumerate(lams) if len(lams) <= 6 or k % 3 == 0]
     figure.update_xaxes(
-        title_text="λ, the cost of a pointer", type="log", tickvals=[left, *ticks],
+        title_text="λ, the price of a use", type="log", tickvals=[left, *ticks],
         ticktext=["words", *(f"{lam:.2g}" for lam in ticks)],
     )  # fmt: skip
     which = "documents to choose by" if part == "dev" else "test"

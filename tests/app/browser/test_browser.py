@@ -254,7 +254,7 @@ def test_the_first_screen_moves_under_the_slider(open_tab):
 
 
 def solve_to_the_end(page) -> None:
-    slider = page.get_by_role("slider", name="K, the longest K-gram")
+    slider = page.get_by_role("slider", name="K, words of the longest phrase")
     slider.wait_for()
     see_it_rest(page)  # keys pressed while the page was being drawn were lost once
     slider.press("Home")
