@@ -16,7 +16,7 @@ import numpy as np
 _ALWAYS = 16 << 20  # bytes that are not asked for: the answer takes longer than a fit that needs so little
 
 
-_LONG, _SAMPLED = 10_000, 1_000  # elements of a container that are all looked at, and of longer ones
+_LONG, _SAMPLED = 1_000, 200  # elements of a container that are all looked at, and of longer ones
 _NO_DATA = (
     type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, Thread, weakref.ref, mmap.mmap,
     int, float, complex, bool, type(None),
@@ -137,9 +137,9 @@ def held_memory(*things: object) -> dict[int, int]:
     Parameters
     ----------
     *things : object
-        Of any kind: arrays, containers, data frames, objects with attributes. Arrays count by the memory they look
-        into, and not at all where that is a mapped file. Of containers with more than 10,000 elements a thousand are
-        looked at. Functions, and what their closures refer to, classes, modules and threads are no part of it.
+        Of any kind: arrays, containers, data frames, objects with attributes. An array counts as the memory it is a
+        view of, and not at all where that is a mapped file. Of containers with more than 1,000 elements some
+        200 are looked at. Functions, and what their closures refer to, classes, modules and threads are no part of it.
 
     Returns
     -------

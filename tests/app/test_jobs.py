@@ -294,28 +294,36 @@ def test_what_is_done_holds_its_result_and_not_what_it_was_made_of(own_board):
     assert job.result and gone() is None
 
 
-def test_short_work_is_borrowed_and_not_listed(own_board):
+def test_short_work_is_done_and_not_listed(own_board):
     mine = Job("mine", (), lambda job: 1)
     own_board.submit(mine).result(timeout=10)
     for n in range(jobs.KEEP_JOBS + 2):
-        assert own_board.borrow(lambda n=n: n, 10.0) == n
+        assert own_board.enqueue(lambda n=n: n).result(timeout=10) == n
     assert own_board.get(mine.id) is mine
     with pytest.raises(ZeroDivisionError):
-        own_board.borrow(lambda: 1 // 0, 10.0)
+        own_board.enqueue(lambda: 1 // 0).result(timeout=10)
 
 
-def test_short_work_that_waits_too_long_is_given_up(own_board):
+def test_short_work_that_is_given_up_is_not_done(own_board):
     long, behind = Job("long", (), work_until_stopped), Job("behind", (), work_until_stopped)
     own_board.submit(long)
     began = threading.Event()
-    with pytest.raises(TimeoutError):
-        own_board.borrow(began.set, 0.05)
+    assert own_board.enqueue(began.set).cancel()
     own_board.submit(behind)
     assert own_board.before(behind) == 1, "no job waits for what was given up"
     long.stop.set()
     behind.stop.set()
-    own_board.borrow(lambda: None, 10.0)
+    own_board.enqueue(lambda: None).result(timeout=10)
     assert not began.is_set()
+
+
+def test_what_a_slider_adds_to_a_path_is_weighed(own_board):
+    run = {"points": [np.zeros(1_000)]}
+    own_board.submit(path := Job("path", (), lambda job: run, so_far=run)).result(timeout=10)
+    before = jobs.held_bytes([path])
+    run["points"].append(np.zeros(2_000))
+    own_board.submit(Job("slider", (), lambda job: run, passing=True)).result(timeout=10)
+    assert 8_000 <= before < 9_000 and jobs.held_bytes([path]) >= 24_000
 
 
 def test_what_is_asked_for_passes_what_began_by_itself(own_board):

@@ -321,7 +321,7 @@ def test_the_slider_moves_while_the_path_is_still_solved(page, monkeypatch):
     move(page, lam, held=False)
     numbers = "\n".join(text.value for text in page.markdown)
     assert f"gap **{gap_text(run.at(lam).gap)}** proved" in numbers
-    assert "What is solved for next may be better." in captions(page)
+    assert "A λ that is still to be solved may give a better one." in captions(page)
     assert page.session_state["path_refine"] is None, "one session solves for both"
     move(page, run.points[0].lam, held=False)
     assert "Solved and certified on the path." in captions(page)

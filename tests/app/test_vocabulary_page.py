@@ -223,9 +223,9 @@ def test_hostile_phrases_are_shown_as_they_are(page):
     assert said.count("absent") == vocabulary.SHOWN and "… and 10 more" in said
 
 
-def test_a_large_corpus_is_measured_in_the_background(page, monkeypatch):
+def test_what_takes_long_is_measured_in_the_background(page, monkeypatch):
     expected = numbers(send(page, "the cat\nthe dog"))
-    monkeypatch.setattr(vocabulary, "LARGE", 0)
+    monkeypatch.setattr(vocabulary, "PATIENCE_S", 0.0)
     app = send(page, "the dog\nthe cat")
     until(lambda: "vocabulary_check" in app.session_state and not (
         app.session_state["vocabulary_job"] and app.session_state["vocabulary_job"].active))  # fmt: skip

@@ -212,8 +212,8 @@ def solve_path(
     lams : iterable of float
         The λ.
     settings : GuidedSettings or sequence of them, optional
-        Of several, all λ are solved by the first, then by the next where that left a gap above its ``tol``: brief ones
-        first give every λ a point soon. By default the usual ones.
+        With the first of several every λ is solved; each further one solves again where the gap is above its own
+        ``tol``. Brief ones first give every λ a point soon. By default the usual ones.
     costs_at : callable, optional
         From λ to costs; by default the paper's.
     listeners : sequence of callables

@@ -11,7 +11,7 @@ function pathFigure(state) {
   const tops = gram ? [1, 0.5, 0.305, 0.11] : [1, 0.4, 0.15];
   const rest = gram ? ["y2", "y3", "y4"] : ["y2", "y3"];
   const columns = [
-    ...(gram ? [{ title: `pointers to “${escaped(gram.label)}”`, y: gram.counts, format: ",d" }] : []),
+    ...(gram ? [{ title: `uses of “${escaped(gram.label)}”`, y: gram.counts, format: ",d" }] : []),
     { title: "phrases in the dictionary", y: points.map((point) => point.size), format: ",d" },
     { title: "proved gap", y: points.map((point) => point.gap), format: ".2%" },
   ];

@@ -19,7 +19,7 @@ from pages.parts.shared.corpora import SAMPLE, LoadedCorpus
 from pages.parts.shared.glossary import link_to
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import PathRun
-from pages.parts.shared.selection import choose_gram
+from pages.parts.shared.selection import choose_gram, show_choice
 from pages.parts.shared.solution import current_standing
 from pages.parts.shared.state import (
     PATH,
@@ -49,6 +49,7 @@ def _first(job_id: str) -> None:
     job = BOARD.seen(job_id)
     if job is None:
         return
+    show_choice()
     run: PathRun = job.so_far
     loaded = current_corpus()
     if job.state == FAILED:
@@ -83,9 +84,11 @@ def _draw_text(run: PathRun, loaded: LoadedCorpus, job: Job) -> None:
             st.caption(f"Still improving: {done} of {len(run.lams)} λ are certified so far.")
             st.button("Stop", key="stop_first", on_click=stop_job, args=(PATH,), disabled=job.stop.is_set())
         return
-    if done < len(run.lams) and job.key == path_key():
+    rough = max(point.result.gap for point in run.points)  # where it was stopped before its last pass
+    if (done < len(run.lams) or (job.stop.is_set() and rough > run.settings.tol)) and job.key == path_key():
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.caption(f"Stopped: {done} of {len(run.lams)} λ are certified.")
+            within = f", to {gap_text(rough)} at worst" if done == len(run.lams) else ""
+            st.caption(f"Stopped: {done} of {len(run.lams)} λ are certified{within}.")
             _go_on()
     if run.stages or run.film is not None:
         film = st.expander("How it was found: ζ from 0 to 1", key="first_stages", on_change="rerun")

@@ -19,7 +19,7 @@ from pages.parts.shared.guard import whole
 from pages.parts.shared.jobs import BOARD, FAILED, Job
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.settings import Settings
-from pages.parts.shared.state import READ, active_jobs, keep_path, look_after
+from pages.parts.shared.state import READ, active_jobs, hold_jobs, keep_path, look_after
 from pages.parts.shared.words import plain
 
 PATIENCE_S = 1.0  # what is read within that needs no progress
@@ -56,6 +56,7 @@ def begin_reading(read: Callable[[Watch], Reading], name: str, total: int = 0) -
     job.so_far.begin("reading", "bytes", total)
     state[f"{READ}_id"] = job.id
     look_after(job)
+    hold_jobs()
     thread = BOARD.start(job)
     with st.spinner("Reading and counting …"):
         thread.join(PATIENCE_S)

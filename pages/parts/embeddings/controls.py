@@ -185,7 +185,11 @@ def is_wanted(run: TrainRun) -> bool:
 
 def own_test(about: EmbedRun) -> str | None:
     """The test set that the corpus brings along, as ``COLUMN=VALUE``."""
-    return own_split(current_corpus().corpus.metadata.iloc[about.documents], about.choice.column)
+    known = st.session_state.get("own_test")
+    if known is None or known[0] is not about:
+        own = own_split(current_corpus().corpus.metadata.iloc[about.documents], about.choice.column)
+        known = st.session_state.own_test = (about, own)
+    return known[1]
 
 
 def wanted_training(about: EmbedRun) -> TrainChoice:

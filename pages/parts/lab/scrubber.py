@@ -37,7 +37,7 @@ _STAGES = {
 
 
 def most_changed(stages: Sequence[StageSnapshot], doc_ptr: np.ndarray) -> int:
-    """The document with the most tokens whose pointers are others at the end than at the beginning, of those of at most
+    """The document with the most tokens whose pointers differ between beginning and end, among those of at most
     READABLE tokens where there are any. doc_ptr: int64 (N+1,)."""
     changed = np.flatnonzero(stages[0].cover != stages[-1].cover)
     counts = np.bincount(np.searchsorted(doc_ptr, changed, side="right") - 1, minlength=len(doc_ptr) - 1)
@@ -82,7 +82,7 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
         usual = most_changed(stages, model.table_.doc_ptr)
         document = st.number_input(
             "Document", 0, len(corpus) - 1, usual, key="scrub_document", width=200,
-            help=f"Number {usual} changes most, of those that can be read at a glance.",
+            help=f"Document {usual} changes most among the short ones, or among all where none is short.",
         )  # fmt: skip
         st.markdown(f"**At ζ = {stage.zeta:.1f}**" + (" · depth of colour: w" if stage.weights is not None else ""))
         documents, grams = stage_view(model.corpus_, corpus, [document], stage.cover, stage.weights)

@@ -17,7 +17,6 @@ import io
 import math
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -38,7 +37,6 @@ from pages.parts.shared.state import WORD_LIST, current_job, keep_result
 from pages.parts.shared.words import plain
 
 MAX_BYTES, MAX_LINES, MAX_TYPED = 20 << 20, 2_000_000, 200_000
-LARGE = 500_000  # tokens; more are measured as a job of their own
 PATIENCE_S = 1.5  # a measurement that is done by then needs no second run of the page
 SHOWN, LISTED, SNIPPET = 20, 500, 80
 # a heading of the column of phrases; no loss where it is meant as a phrase, since every single word may be used anyway
@@ -298,14 +296,6 @@ def check_or_stop(solved: Solution, brought: Brought) -> Check:
 
 
 def _check(model: CompressiveFeatures, key: tuple[Any, ...], brought: Brought) -> Check:
-    """At once where that takes a moment and the solver is free, else by a job. Raises ValueError if it failed."""
-    if model.table_.n_tokens <= LARGE and not BOARD.busy and st.session_state.get("vocabulary_job") is None:
-        with suppress(TimeoutError), st.spinner("Measuring …"):
-            return BOARD.borrow(lambda: measure(model, brought), PATIENCE_S)
-    return _in_background(model, key, brought)
-
-
-def _in_background(model: CompressiveFeatures, key: tuple[Any, ...], brought: Brought) -> Check:
     """The check by a job of its own; ends the page while that is under way. Raises ValueError if it failed."""
     state = st.session_state
     job = state.get("vocabulary_job")
@@ -322,7 +312,10 @@ def _in_background(model: CompressiveFeatures, key: tuple[Any, ...], brought: Br
             return measure(found, brought)
 
         job = state.vocabulary_job = Job("Your vocabulary", ("vocabulary", *key), work, passing=True)
+        idle = not BOARD.busy
         BOARD.submit(job)
+        if idle:
+            job.ended.wait(PATIENCE_S)
     if job.active:
         st.fragment(_wait, run_every=1.0)(job)
         end_page()

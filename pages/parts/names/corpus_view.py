@@ -135,7 +135,7 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
         st.session_state.names_place = (key, row)
         select_document(rows[row]["doc"], loaded.corpus.metadata)
     of, number = st.session_state.get("names_place") or ("", 0)
-    chosen = here.iloc[number if of == key else 0]
+    chosen = here.iloc[number if of == key and number < len(here) else 0]
     document, text = int(chosen["document"]), loaded.corpus.texts[int(chosen["document"])]
     st.caption(f"Document {document}, every name in it:")
     spans = sorted((a, e, kind) for d, a, e, _, kind, _ in run.found if d == document)

@@ -24,7 +24,7 @@ from pages.parts.shared.concordance import gram_on_path
 from pages.parts.shared.controls import BUTTONS, gram_slider, queue_notes, rerun_at_end, run_and_stop
 from pages.parts.shared.jobs import BOARD, FAILED, Job, stream_url
 from pages.parts.shared.path_run import Here, PathRun
-from pages.parts.shared.selection import choose_gram
+from pages.parts.shared.selection import choose_gram, show_choice
 from pages.parts.shared.state import (
     OPENED,
     PATH,
@@ -123,6 +123,7 @@ def _path(job_id: str) -> None:
     job = BOARD.seen(job_id)
     if job is None:
         return
+    show_choice()
     queue_notes(job)
     run: PathRun = job.so_far
     if job.active:
@@ -176,7 +177,8 @@ def _under_the_slider(job: Job, run: PathRun) -> None:
     )
     _numbers_here(run, here, solving, job.active)
     _text_and_features(run, here, current_corpus().corpus)
-    _take_away(run, here)
+    if not job.active:  # a table of features takes a while, and this is drawn twice a second meanwhile
+        _take_away(run, here)
 
 
 def _agree(run: PathRun) -> None:
@@ -253,7 +255,7 @@ def _numbers_here(run: PathRun, here: Here, solving: Job | None, growing: bool) 
     if solving is not None:
         words += " A better one is being sought …"
     elif not here.solved and growing:
-        words += " What is solved for next may be better."
+        words += " A λ that is still to be solved may give a better one."
     elif not here.solved and run.effort(here.lam):
         words += " Let go of the slider to solve here."
     elif not here.solved:

@@ -35,7 +35,7 @@ _RESULTS = (
     "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "group_members", "gram",
     "weights_ties", "loss_race", "comparison_path", "comparison_solve", "names_chosen", "comparison_open",
     "compare_groups", "boilerplate_group", "boilerplate_document", "phrase_query", "phrase_is_pattern",
-    "phrase_regular", "phrase_place",
+    "phrase_regular", "phrase_place", "names_place", "document_asked", "own_test",
 )  # fmt: skip
 
 
@@ -47,14 +47,16 @@ def usual_max_gram(tokens: TokenChoice) -> int:
 @whole
 def choose_corpus(loaded: LoadedCorpus) -> None:
     """Make ``loaded`` the session's corpus; what runs on another one is stopped."""
+    back = False
     if loaded.id != st.session_state.corpus_id:
         for job in active_jobs():
             job.stop.set()
-        _turn_to(loaded.id)
+        back = _turn_to(loaded.id)
         _forget_results()
     before: LoadedCorpus | None = st.session_state.get("held_corpus")
     st.session_state.update(corpus_id=loaded.id, held_corpus=loaded, notice="", path_wanted=None, pending_corpus=None)
-    if settings().max_gram == (usual_max_gram(before.tokens) if before is not None else Settings().max_gram):
+    known = usual_max_gram(before.tokens) if before is not None else Settings().max_gram
+    if not back and settings().max_gram == known:
         change_settings(max_gram=usual_max_gram(loaded.tokens))
     project, chosen = st.session_state.get("project_settings", (None, None))
     if project == loaded.id:
@@ -70,8 +72,8 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
     write_query()
 
 
-def _turn_to(corpus_id: str) -> None:
-    """Keep what there is of the session's corpus, and bring back what there was of another one."""
+def _turn_to(corpus_id: str) -> bool:
+    """Keep what there is of the session's corpus, and bring back what there was of another one; whether there was."""
     state, names = st.session_state, [*(f"{kind}_id" for kind in KINDS if kind != READ), "finished_id", "earlier_path"]
     jobs = {name: state[name] for name in names if state.get(name)}
     known = {left.corpus_id: left for left in [Left(state.corpus_id, jobs, state.settings), *left_corpora()][::-1]}
@@ -82,6 +84,7 @@ def _turn_to(corpus_id: str) -> None:
         found = {name: BOARD.get(job_id) for name, job_id in back.jobs.items()}
         state.update({name: job.id for name, job in found.items() if job is not None and job.state != FAILED})
         state.settings = back.settings
+    return back is not None
 
 
 def _forget_results() -> None:

@@ -51,9 +51,10 @@ def draw_concordance(
     listed = f"The first {MOST} of {many(n, 'place')}. " if n > MOST else ""
     st.caption(f"{listed}Select a row of the table to see another word, a row here to read its document.")
     rows = event.selection.rows
+    row = new_row(event, len(found), key)
+    if row is not None:
+        select_document(int(found["document"].iloc[row]), loaded.corpus.metadata)
     if rows and rows[0] < len(found):
-        if new_row(event, len(found), key) is not None:
-            select_document(int(found["document"].iloc[rows[0]]), loaded.corpus.metadata)
         draw_place(loaded, places, rows[0])
 
 
@@ -103,7 +104,9 @@ def gram_on_path(loaded: LoadedCorpus, run: PathRun) -> int | None:
 
 
 def _gram_of(loaded: LoadedCorpus, run: PathRun, phrase: str) -> int | None:
-    """By its first place in the text."""
+    """By its first place in the text; what stands for several is none."""
+    if "*" in phrase:
+        return None
     try:
         places = find_places(loaded, phrase)
     except InputError:

@@ -16,7 +16,7 @@ import math
 import secrets
 import threading
 import time
-from collections import ChainMap, OrderedDict, deque
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -153,7 +153,10 @@ class Job:
 
 def held_bytes(jobs: Iterable[Job]) -> int:
     """What jobs hold in memory; what two of them share is there once."""
-    return sum(dict(ChainMap(*(job.held for job in jobs))).values())
+    united: dict[int, int] = {}
+    for job in jobs:
+        united |= job.held
+    return sum(united.values())
 
 
 def trace_row(stats: IterationStats) -> dict[str, Any]:
@@ -228,23 +231,21 @@ class JobBoard:
 
     def add(self, job: Job) -> None:
         """List a job, which may be done, and forget the oldest finished ones."""
+        if not job.active:
+            job.weigh()
         with self._lock:
             self._jobs[job.id] = job
-            ended = [other for other in self._jobs.values() if not other.active and other is not job]
-            for old in ended:
-                old.weigh()  # pages go on with what is done: a path gets further points
-                if old.passing:
+            for old in [other for other in self._jobs.values() if other.passing and not other.active]:
+                if old is not job:
                     del self._jobs[old.id]
             self._forget(job)
 
     def _forget(self, new: Job) -> None:
         """The oldest finished jobs but for ``new``, and what open tabs show, as long as there is too much of them."""
-        held = frozenset[str]().union(*self._held.values())
-        for old in [other for other in self._jobs.values() if not other.active and other is not new]:
-            if len(self._jobs) <= KEEP_JOBS and held_bytes(self._jobs.values()) <= KEEP_BYTES:
-                return
-            if old.id not in held:
-                del self._jobs[old.id]
+        held = frozenset[str]().union(*self._held.values(), [new.id])
+        loose = [job.id for job in self._jobs.values() if not job.active and job.id not in held]
+        while loose and (len(self._jobs) > KEEP_JOBS or held_bytes(self._jobs.values()) > KEEP_BYTES):
+            del self._jobs[loose.pop(0)]
 
     def hold(self, session: int, job_ids: Iterable[str]) -> None:
         """These jobs are what an open tab shows: they stay until it holds others, or none."""
@@ -255,15 +256,6 @@ class JobBoard:
         """A tab is gone."""
         with self._lock:
             self._held.pop(session, None)
-
-    def borrow(self, work: Callable[[], Any], patience_s: float) -> Any:
-        """Run something short in the solver's thread, unlisted. Raises TimeoutError if it is busy for longer."""
-        future = self.enqueue(work)
-        try:
-            return future.result(timeout=patience_s)
-        except TimeoutError:
-            future.cancel()
-            raise
 
     def enqueue(self, work: Callable[[], Any]) -> Future:
         """Run something in the solver's thread, unlisted, after what was asked for already; like jobs it passes those
@@ -338,6 +330,9 @@ class JobBoard:
         finally:
             job.work = None
             job.weigh()
+            for other in list(self._jobs.values()):
+                if other is not job and other.so_far is not None and other.so_far is job.result:
+                    other.weigh()  # pages go on with what is done: a path gets further points
             with self._lock:
                 self._forget(job)
             job.ended.set()

@@ -29,6 +29,7 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False, fewest: int = _
     """
     found: dict[str, list[str]] = {}
     cut: set[str] = set()
+    small: set[str] = set()
     for column in metadata.columns:
         values = metadata[column].dropna().astype(str)
         counts = values.value_counts()
@@ -39,10 +40,11 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False, fewest: int = _
         named_apart = len(counts) > _FEW_NAMES and counts.iloc[0] == 1
         if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= fewest and not named_apart:
             found[str(column)] = [str(name) for name in counts.index]
+            small |= {str(column)} if counts.iloc[1] < _FEWEST else set()
 
-    def unlikely(column: str) -> tuple[bool, bool, bool, int]:
+    def unlikely(column: str) -> tuple[bool, bool, bool, bool, int]:
         splits = column.lower() == "split" or role_of(column, metadata[column]).role == "split"
-        return splits, column in cut, column.lower() not in _LIKELY, len(found[column])
+        return splits, column in small, column in cut, column.lower() not in _LIKELY, len(found[column])
 
     return {column: found[column] for column in sorted(found, key=unlikely)}
 

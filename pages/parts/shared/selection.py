@@ -43,6 +43,8 @@ def note_changes(job: Job | None, key: tuple, since: str, what: str = "The choic
 
 def select_phrase(phrase: str) -> None:
     """A phrase as the text spells it; empty for none."""
+    if phrase != selected_phrase():
+        st.session_state.document_asked = False  # Read opens where this one is used
     st.session_state.update({PHRASE: phrase, "phrase_regular": False, PATTERN: False})
 
 
@@ -52,12 +54,20 @@ def selected_phrase() -> str:
 
 
 def choose_gram(run: PathRun, gram: int | None) -> None:
-    """A K-gram of a path, by its number in the index, as the phrase that goes along; None for none."""
+    """A K-gram of a path, by its number in the index, as the phrase that goes along; None for none. For callbacks
+    within a fragment, which then calls :func:`show_choice`."""
+    st.session_state.gram_chosen = True
     if gram is None:
         forget_selection()
     else:
         st.session_state.path_gram = gram
         select_phrase(run.label(gram))
+
+
+def show_choice() -> None:
+    """Run the page anew where :func:`choose_gram` was called: the bar above shows the phrase."""
+    if st.session_state.pop("gram_chosen", False):
+        st.rerun()
 
 
 def select_document(document: int, metadata: pd.DataFrame) -> None:

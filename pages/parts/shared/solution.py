@@ -154,8 +154,8 @@ def _solving(job_id: str) -> None:
     gap = job.rows[-1]["gap"] if job.rows else math.nan
     proved = f", proved so far: within {gap_words(gap)} of the best" if math.isfinite(gap) else ""
     st.info(
-        f"The corpus is being compressed{proved}. It can be read here once that ends, or is stopped on **Watch the "
-        "solver**."
+        f"The corpus is being compressed{proved}. It can be read here when that has ended, or once you stop it on "
+        "**Watch the solver**."
     )
     rerun_at_end(job)
 

@@ -47,6 +47,10 @@ KINDS = (
 )  # fmt: skip
 
 
+#: where the ids of further jobs stand, of what pages show beside
+_BESIDE = ("loss_race", "weights_ties", "comparison_solve", "comparison_path", "simulation_job")
+
+
 def _orphan(job_ids: list[str]) -> None:
     BOARD.release(id(job_ids))
     for job_id in job_ids:
@@ -97,15 +101,15 @@ def start_session() -> None:
             _session_jobs().append(job.id)
         if job is not None and not job.active:
             ended_jobs().add(job.id)
-    _hold_jobs()
+    hold_jobs()
     write_query()
 
 
-def _hold_jobs() -> None:
+def hold_jobs() -> None:
     """What the session shows is not forgotten, however much is done here and in other tabs."""
     state = st.session_state
     shown = [state[f"{kind}_id"] for kind in KINDS] + [state.get("finished_id"), state.get("earlier_path")]
-    shown.append(state.get("opened_path", ("", ""))[1])
+    shown += [state.get("opened_path", ("", ""))[1], *(state.get(name) for name in _BESIDE)]
     there: list[Job] = []
     for left in left_corpora():
         there += [job for job_id in left.jobs.values() if (job := BOARD.get(job_id)) is not None]
@@ -274,6 +278,7 @@ def start_job(kind: str, job: Job) -> None:
     """Queue a job as the session's of that kind."""
     st.session_state[f"{kind}_id"] = job.id
     watch_job(job)
+    hold_jobs()
     write_query()
 
 
@@ -337,7 +342,7 @@ def keep_path(loaded: LoadedCorpus, run: PathRun) -> None:
     job = _done(loaded.corpus.name, (loaded.id, PATH, OPENED), run)
     BOARD.add(job)
     st.session_state.opened_path = (loaded.id, job.id)
-    _hold_jobs()  # before another tab's work lets go of it
+    hold_jobs()  # before another tab's work lets go of it
 
 
 @whole
@@ -348,7 +353,7 @@ def keep_result(kind: str, result: Any) -> None:
     BOARD.add(job)
     st.session_state[f"{kind}_id"] = job.id
     look_after(job)
-    _hold_jobs()
+    hold_jobs()
     write_query()
 
 
