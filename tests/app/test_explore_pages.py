@@ -311,6 +311,19 @@ def test_places_of_a_filter_are_held_against_what_it_lets_through(corpus):
     assert share == pytest.approx(100 * documents / len(frame)) and rate < 1e6 * places / words
 
 
+def test_a_concordance_of_one_document(corpus):
+    show(corpus, "phrases")
+    sound(corpus.text_input(key="widget_query").set_value("free").run())
+    assert not [one for one in corpus.toggle if one.key == "phrase_one_document"], "none goes along yet"
+    table = next(k for k, one in enumerate(corpus.dataframe) if "before" in one.value)
+    everywhere = corpus.dataframe[table].value
+    choose_rows(corpus, table, 3)
+    document = int(everywhere["document"].iloc[3])
+    sound(corpus.toggle(key="phrase_one_document").set_value(True).run())
+    here = corpus.dataframe[table].value
+    assert set(here["document"]) == {document} and len(here) == (everywhere["document"] == document).sum()
+
+
 def test_small_charts_are_on_one_scale_and_named():
     frame = pd.DataFrame({"period": ["1990", "1991"], "rate": [1.0, 2.0], "low": [0.5, 1.0], "high": [2.0, 3.0],
                           "documents": [3, 4], "words": [30, 40]})  # fmt: skip

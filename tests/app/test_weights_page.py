@@ -107,18 +107,18 @@ def test_occurrences_are_whole_words(monkeypatch):
 
 @pytest.mark.parametrize(("text", "phrase"), [("The beer's whole body", "'s whole"), ("So good! flavour", "! flavour")])
 def test_phrases_that_begin_with_a_mark_are_found(text, phrase):
-    found, n = concordance.occurrences(corpus("nothing", text), phrase)
-    assert n == 1 and found["document"].tolist() == [1]
+    found, places = concordance.occurrences(corpus("nothing", text), phrase)
+    assert len(places) == 1 and found["document"].tolist() == [1]
 
 
 def test_text_without_blanks():
     characters = TokenChoice(preset="characters")
-    found, n = concordance.occurrences(corpus("这家酒店的服务很好", "不好", tokens=characters), "服务")
-    assert n == 1 and found["before"].tolist() == ["这家酒店的"]
+    found, places = concordance.occurrences(corpus("这家酒店的服务很好", "不好", tokens=characters), "服务")
+    assert len(places) == 1 and found["before"].tolist() == ["这家酒店的"]
 
 
 def test_what_is_no_word_here_is_found_nowhere():
-    assert concordance.occurrences(corpus("a b"), "…")[1] == 0
+    assert not len(concordance.occurrences(corpus("a b"), "…")[1])
 
 
 def test_a_run_that_is_stopped_before_the_first_model(run):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import signal
 import socket
 import subprocess
@@ -9,6 +11,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,11 +20,18 @@ from cflengine.cli import main
 from cflengine.engine import installed
 
 
+def free_port() -> int:
+    """Below those that the system hands out by itself, which a cluster of another test may get meanwhile."""
+    for port in random.Random(os.getpid()).sample(range(20_000, 30_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_the_app_starts_and_ends(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     words = [sys.executable, "-m", "cflengine", "app", "--port", str(port), "--no-browser"]
     process = subprocess.Popen(words, cwd=Path(__file__).resolve().parents[2], stdout=subprocess.PIPE)
     try:

@@ -40,7 +40,10 @@ RUNS = {
     "sentences": ("sentences", *_LABEL, "--dev-split", "0.3", "--test-split", "0.2", "--grid", "0.1"),
     "path": ("erm", *_LABEL, "--loss", "hinge", "--path", "0.1,1", "--dev-split", "0.3", "--weighting", "tf-idf"),
     "numbers": ("erm", "--text-column", "text", "--label-column", "number", "--loss", "huber:1"),
-    "network": ("embed", *_LABEL, "--network", "cnn", "--epochs", "3", "--permutations", "9", "--dev-split", "0.3"),
+    "network": (
+        "embed", *_LABEL, "--network", "cnn", "--epochs", "3", "--permutations", "9", "--dev-split", "0.3",
+        "--test-split", "none",
+    ),
     "no test": ("embed", *_LABEL, "--network", "none", "--permutations", "0"),
     "features": ("embed", *_LABEL, "--network", "none", "--permutations", "9", "--random-features", "32"),
     "tokenizer": ("tokenizer", "--text-column", "text", "--unit", "character", "--vocab-size", "295"),

@@ -37,7 +37,10 @@ def draw_search(loaded: LoadedCorpus, first: str = "") -> None:
             help="R1 is the word to the right, L1 the one to the left; several are sorted by one after the other.",
         )  # fmt: skip
     query = state.get("phrase_query", first)
-    where = _filter(loaded)
+    where, document = _filter(loaded), state.get("document")
+    along = document is not None and document < len(loaded.corpus)
+    if along and st.toggle(f"Only document {document}", key="phrase_one_document"):
+        where = np.arange(len(loaded.corpus)) == document
     if not query.strip():
         st.info("Choose a phrase in the table, or write words to look for.")
         return
@@ -125,6 +128,7 @@ def _draw_places(loaded: LoadedCorpus, query: str, places: Places, orders: list[
     if row is not None:
         st.session_state.phrase_place = (key, row)
         select_document(int(frame["document"].iloc[row]), corpus.metadata)
+        st.rerun()  # the toggle of one document stands above
     some = places.take(np.arange(min(EXPORTED, len(places))))
     st.container(horizontal=True).download_button(
         "Concordance (CSV)", lambda: frame_csv(_with_metadata(context_frame(table, corpus.texts, some), corpus)),

@@ -40,7 +40,8 @@ def label_columns(metadata: pd.DataFrame, *, some: bool = False, fewest: int = _
         named_apart = len(counts) > _FEW_NAMES and counts.iloc[0] == 1
         if 2 <= len(counts) <= MOST_CLASSES and counts.iloc[1] >= fewest and not named_apart:
             found[str(column)] = [str(name) for name in counts.index]
-            small |= {str(column)} if counts.iloc[1] < _FEWEST else set()
+            if counts.iloc[1] < _FEWEST:
+                small.add(str(column))
 
     def unlikely(column: str) -> tuple[bool, bool, bool, bool, int]:
         splits = column.lower() == "split" or role_of(column, metadata[column]).role == "split"

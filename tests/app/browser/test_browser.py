@@ -334,7 +334,8 @@ def test_a_slider_on_the_path_changes_the_text_and_is_solved_for(open_tab, short
     go(page, "Words to phrases")
     button(page, "Run the path").click()
     page.get_by_text("of 12 λ certified").wait_for()
-    page.get_by_text("Solved and certified on the path.").wait_for(timeout=120_000)
+    page.get_by_text("of 12 λ certified").wait_for(state="detached", timeout=120_000)  # the slider moves before, too
+    page.get_by_text("Solved and certified on the path.").wait_for()
     count = (
         "document.querySelectorAll('.cfl-path')[0] && [...document.querySelectorAll('*')].map((node) => node.shadowRoot"
     )
