@@ -17,18 +17,14 @@ from pages.parts.shared import corpora
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.metrics import metric_row, table_height
+from pages.parts.shared.metrics import draw_marked, metric_row, table_height
 from pages.parts.shared.selection import new_row, note_changes, select_document
 from pages.parts.shared.solution import current_solution
 from pages.parts.shared.state import BOILERPLATE, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import in_tags, many, number, percent, plain, shortly_before
+from pages.parts.shared.words import many, number, percent, plain
 
 LISTED, WHERE, CHARACTERS = 2_000, 60, 6_000
 _WORDS = re.compile(r"[^\W\d_]{2,}")
-_STYLE = """<style>
-.bp { white-space: pre-wrap; max-height: 30rem; overflow-y: auto }
-.bp mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }
-</style>"""
 
 
 def draw_controls() -> None:
@@ -163,10 +159,9 @@ def draw_documents(run: BoilerplateRun, loaded: LoadedCorpus) -> None:
         if not 0 <= document < len(loaded.corpus):
             document = int(shown["document"].iloc[0])
         st.markdown(f"**Document {document}** · {percent(float(run.share[document]), 1)} repeated")
-        spans, whole = [(a, e, "") for a, e in run.spans(document)], loaded.corpus.texts[document]
-        begin = shortly_before(whole, spans[0][0]) if spans else 0
-        marked = in_tags(whole, spans, "mark", CHARACTERS, begin=begin)
-        st.html(f'{_STYLE}<div class="bp">{marked}</div>')
+        spans = [(a, e, "") for a, e in run.spans(document)]
+        at = spans[0][0] if spans else 0
+        draw_marked("bp", loaded.corpus.texts[document], spans, at, most=CHARACTERS, height="30rem")
 
 
 def _clean(run: BoilerplateRun, loaded: LoadedCorpus, most: float, cut: bool) -> LoadedCorpus:

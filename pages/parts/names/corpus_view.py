@@ -13,17 +13,13 @@ from pages.parts.names.tagging import Tagger
 from pages.parts.shared.controls import draw_stage, run_and_stop
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import FAILED, Job
-from pages.parts.shared.metrics import table_height
+from pages.parts.shared.metrics import draw_marked, table_height
 from pages.parts.shared.selection import new_row, select_document, select_phrase
 from pages.parts.shared.state import NAMES, current_corpus, current_job, start_job, stop_job
-from pages.parts.shared.words import in_tags, many, plain, shortly_before
+from pages.parts.shared.words import many, plain
 
 LISTED, PLACES, CHARACTERS = 3_000, 300, 8_000
 _AROUND = 45  # characters, as many as their column shows
-_STYLE = """<style>
-.nm { white-space: pre-wrap; max-height: 15rem; overflow-y: auto }
-.nm mark { background: color-mix(in srgb, #0072b2 26%, transparent); color: inherit }
-</style>"""
 
 
 def draw_corpus_names(tagger: Tagger, tagger_id: str) -> None:
@@ -136,8 +132,8 @@ def _draw_places(run: NamesRun, loaded: LoadedCorpus, here: pd.DataFrame, key: s
         select_document(rows[row]["doc"], loaded.corpus.metadata)
     of, number = st.session_state.get("names_place") or ("", 0)
     chosen = here.iloc[number if of == key and number < len(here) else 0]
-    document, text = int(chosen["document"]), loaded.corpus.texts[int(chosen["document"])]
+    document, at = int(chosen["document"]), int(chosen["start"])
     st.caption(f"Document {document}, every name in it:")
     spans = sorted((a, e, kind) for d, a, e, _, kind, _ in run.found if d == document)
-    marked = in_tags(text, spans, "mark", CHARACTERS, begin=shortly_before(text, int(chosen["start"])))
-    st.html(f'{_STYLE}<div class="nm">{marked}</div>')
+    text = loaded.corpus.texts[document]
+    draw_marked("nm", text, spans, at, most=CHARACTERS, mark="#0072b2 26%", height="15rem")

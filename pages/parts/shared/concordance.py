@@ -10,17 +10,13 @@ from cflengine.engine import InputError
 from cflengine.text import Places, context_frame, find_pattern, find_words
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import ICONS
-from pages.parts.shared.metrics import table_height
+from pages.parts.shared.metrics import draw_marked, table_height
 from pages.parts.shared.path_run import PathRun
 from pages.parts.shared.selection import group_documents, new_row, select_document, selected_group, selected_phrase
-from pages.parts.shared.words import in_tags, many, plain, shortly_before
+from pages.parts.shared.words import many, plain
 
 MOST = 200  # places that are listed
 CHARACTERS = 20_000  # of a document
-_STYLE = """<style>
-.cc { white-space: pre-wrap }
-.cc mark { background: color-mix(in srgb, #e69f00 32%, transparent); color: inherit }
-</style>"""
 
 
 def draw_concordance(
@@ -64,13 +60,12 @@ def draw_place(loaded: LoadedCorpus, places: Places, number: int) -> None:
     table, documents = loaded.table, places.documents(loaded.table)
     document = int(documents[number])
     here = places.take(np.flatnonzero(documents == document))
-    spans = sorted(zip(table.start[here.first].tolist(), table.end[here.last].tolist(), strict=True))
-    text = loaded.corpus.texts[document]
-    begin = shortly_before(text, int(table.start[places.first[number]]))
-    marked = in_tags(text, ((a, e, "") for a, e in spans), "mark", CHARACTERS, begin=begin)
+    ends = zip(table.start[here.first].tolist(), table.end[here.last].tolist(), strict=True)
+    spans = [(a, e, "") for a, e in sorted(ends)]
     with st.container(border=True, height=240):
         st.markdown(f"**Document {document}**")
-        st.html(f'{_STYLE}<div class="cc">{marked}</div>')
+        at = int(table.start[places.first[number]])
+        draw_marked("cc", loaded.corpus.texts[document], spans, at, most=CHARACTERS)
     if st.button("Read it in pieces", key="read_document", icon=ICONS["pointers"], type="tertiary"):
         select_document(document, loaded.corpus.metadata)
         st.switch_page("pages/pointers.py")

@@ -101,8 +101,8 @@ def remember(
     options: dict[str, Any] | None = None,
     tokens: TokenChoice = USUAL_TOKENS,
 ) -> LoadedCorpus:
-    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few is dropped, unless a
-    session holds it."""
+    """Keep a corpus under ``name`` or by what is in it; the least recently used of more than a few, or of more than a
+    gigabyte, is dropped, unless a session holds it."""
     content = content_id(corpus)
     if tokens != USUAL_TOKENS:
         content += hashlib.blake2b(repr(tokens).encode("utf-8", "replace"), digest_size=3).hexdigest()

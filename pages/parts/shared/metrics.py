@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from pages.parts.shared.words import in_tags, shortly_before
+
 _ROW = 35  # pixels, of Streamlit's tables
 _NARROW, _BROAD = frozenset(" .,:;'|!()[]iljtfrI-\u202f"), frozenset("mwMWQ%@—…×")
 
@@ -32,6 +34,21 @@ def _width(label: str, value: str, explanation: str | None) -> int:
 def _letters(text: str) -> float:
     """At most the width of a text in the app's font, in units of its size."""
     return sum(0.3 if letter in _NARROW else 0.87 if letter in _BROAD else 0.57 for letter in text)
+
+
+def draw_marked(
+    kind: str, text: str, spans: Sequence[tuple[int, int, str]], at: int, *, most: int, mark: str = "#e69f00 32%",
+    height: str = "none",
+) -> None:  # fmt: skip
+    """A text with spans marked (:func:`~pages.parts.shared.words.in_tags`), escaped, from shortly before the character
+    ``at`` on. kind: the name of its class; most: characters shown; mark: a colour and how much of it; height: at most,
+    in CSS."""
+    marked = in_tags(text, spans, "mark", most, begin=shortly_before(text, at))
+    st.html(
+        f"<style>.{kind} {{ white-space: pre-wrap; max-height: {height}; overflow-y: auto }}"
+        f".{kind} mark {{ background: color-mix(in srgb, {mark}, transparent); color: inherit }}</style>"
+        f'<div class="{kind}">{marked}</div>'
+    )
 
 
 def draw_figure(figure: Any, key: str, alt: str, **options: Any) -> Any:

@@ -45,7 +45,7 @@ def _live(job_id: str) -> None:
             continue
         measure = "mse" if _is_number(run, column) else "accuracy"
         st.markdown(f"**{plain(column)}**")
-        draw_figure(lam_figure(frame, measure), f"tasks_live_{column}", "How good predictions are along λ")  # fmt: skip
+        draw_figure(lam_figure(frame, measure), f"tasks_live_{column}", "How good predictions are along λ")
     if len(run.rows):
         last = run.rows[-1]
         at = f" at λ = {last['lam']:.3g}" if last.get("lam") else ""
