@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from types import SimpleNamespace
@@ -70,7 +71,7 @@ def test_the_guided_solver_reaches_its_gap(tiny):
     assert numbers(tiny)["Best cost"] == f"{result.objective:,.0f}"
     solved(tiny, solver="guided")
     assert job_of(tiny).result.result_.solver == "guided"
-    assert not [slider for slider in tiny.select_slider if slider.key == "zeta"]
+    assert "Along the homotopy" not in [header.value for header in tiny.header]
 
 
 def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app, monkeypatch):
@@ -88,18 +89,15 @@ def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app
     sound(app.button(key="run").click().run())
     until(lambda: not job_of(app).active)
     stages = {row["stage"].split(":")[0] for row in job_of(app).rows}
-    assert {"relaxation", "re-encoded"} <= stages and sound(app.run()).select_slider(key="zeta")
+    assert {"relaxation", "re-encoded"} <= stages and film_of(sound(app.run()))
 
 
-def test_zeta_plays(tiny, monkeypatch):
-    monkeypatch.setattr(scrubber, "_STEP_S", 0.05)
-    solved(tiny, solver="homotopy")
-    tiny.run()
-    sound(tiny.button(key="play_zeta").click().run(timeout=60))
-    assert tiny.select_slider(key="zeta").value == 1.0 and "Play" in tiny.button(key="play_zeta").label
+def film_of(app):
+    """What the film of the homotopy is sent."""
+    return json.loads(app.session_state["scrub_film"][2].packed[0])
 
 
-def test_the_scrubber_opens_on_the_document_that_changes_most(monkeypatch):
+def test_the_film_opens_on_the_document_that_changes_most(monkeypatch):
     doc_ptr = np.array([0, 3, 3, 8, 14])
     first, last = np.zeros(14, dtype=np.uint8), np.zeros(14, dtype=np.uint8)
     last[[1, 4, 6, 8, 9, 10]] = 2
@@ -162,22 +160,41 @@ def test_run_to_the_end(tiny):
     shown = numbers(tiny)
     assert shown["Best cost"] == f"{result.objective:,.0f}" and shown["Proved bound"] == f"{result.lower_bound:,.0f}"
     assert shown["K-grams kept"] == str(result.dictionary_size)
-    assert tiny.select_slider(key="zeta").options[0] == "0.0" and tiny.select_slider(key="zeta").options[-1] == "1.0"
+    assert [stage["zeta"] for stage in film_of(tiny)["stages"]] == [round(k / 10, 1) for k in range(11)]
 
 
-def test_the_zeta_slider_changes_the_numbers_and_survives_a_shorter_run(tiny):
+def test_the_film_has_every_stage_and_survives_a_shorter_run(tiny):
     solved(tiny, solver="homotopy")
-    stages = job_of(tiny).result.result_.stages
-    for zeta in (0.5, 1.0):
-        sound(tiny.select_slider(key="zeta").set_value(zeta).run())
-        stage = next(stage for stage in stages if stage.zeta == zeta)
-        assert numbers(tiny)["Pointers chosen"] == f"{stage.n_pointers:,}"
-        assert numbers(tiny)["Cost, rounded here"] == f"{stage.objective:,.0f}"
+    result, sent = job_of(tiny).result.result_, film_of(tiny)
+    for stage, shown in zip(result.stages, sent["stages"], strict=True):
+        assert (shown["pointers"], shown["cost"]) == (stage.n_pointers, pytest.approx(stage.objective))
+        assert shown["repaired"] == pytest.approx(stage.repaired) and shown["counts"]["weighted"]
+    assert sent["bound"] == pytest.approx(result.lower_bound)
+    document = tiny.number_input(key="scrub_document").value
+    encoding = job_of(tiny).result.encoding_
+    assert len(sent["end"]["documents"][0]["start"]) == len(encoding.start_char[encoding.of_document(document)])
+    before = tiny.session_state["scrub_film"]
+    assert sound(tiny.run()).session_state["scrub_film"] is before, "encoded once"
+    sound(tiny.number_input(key="scrub_document").set_value(2).run())
+    assert film_of(tiny)["shared"][0]["title"] == "Document 2"
     for limit in (1e-6, 0.02):  # none of the stages, some of them
         solved(tiny, solver="homotopy", time_limit=limit)
         assert job_of(tiny).state == jobs.DONE and not tiny.error
     solved(tiny, solver="homotopy", lam=1.0)
-    assert len(tiny.select_slider(key="zeta").options) == 11
+    assert len(film_of(tiny)["stages"]) == 11
+
+
+def test_a_long_document_is_sent_as_far_as_a_film_may_be(tiny, monkeypatch):
+    monkeypatch.setattr(scrubber, "MOST_MOVED", 44)  # four tokens at each of eleven stages
+    solved(tiny, solver="homotopy")
+    model, sent = job_of(tiny).result, film_of(tiny)
+    document = tiny.number_input(key="scrub_document").value
+    first, past = model.table_.doc_ptr[document : document + 2]
+    cut = int(model.table_.end[first + 3])
+    assert past - first > 4 and sent["shared"][0]["text"].endswith(" …")
+    for state in (*sent["stages"], sent["end"]):
+        assert max(state["documents"][0]["end"]) <= cut
+    assert f"The first 4 words of {past - first}" in captions(tiny)
 
 
 @pytest.mark.parametrize(("data", "gram"), [(b"word", 8), (b"one\ntwo\none", 3), (b"a b\nc d", 8), (b"a a a a a a", 1)])

@@ -1,7 +1,7 @@
 // Text in pieces under a λ slider that lives in the browser: the text, the most used phrases, the shares of lengths and
 // the proved numbers of every solved λ are here already, so that moving the slider needs no request.
 //
-// text_pieces.js and bars.js stand before this in one module. Texts and labels are untrusted: textContent only.
+// text_pieces.js, bars.js and stepper.js stand before this in one module. Texts and labels are untrusted: textContent only.
 
 const STEP_MS = 650; // of Play
 const views = new WeakMap();
@@ -17,7 +17,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () =>
     setTimeout(() => {
       if (parentElement.isConnected) return;
-      clearTimeout(view.playing);
+      view.stepper.pause();
       clearTimeout(view.text.filler);
       views.delete(parentElement);
     });
@@ -26,15 +26,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
 class LiveText {
   constructor(parent) {
     const find = (selector) => parent.querySelector(selector);
-    [this.line, this.note, this.slider, this.button] = [".lt-line", ".lt-note", ".lt-bar input", ".lt-bar button"].map(find);
+    [this.line, this.note, this.slider] = [".lt-line", ".lt-note", ".lt-bar input"].map(find);
     [this.output, this.shares, this.bar, this.top] = [".lt-bar output", ".lt-shares", ".lt-bar", ".lt-top"].map(find);
     this.text = new TextView(parent);
     this.text.send = (click) => this.choose(click.gram, { ...click, lam: this.point.lam });
     this.bars = new Map();
     this.root = find(".lt");
-    this.slider.addEventListener("input", () => this.pause() || this.show(Number(this.slider.value)));
-    this.slider.addEventListener("change", () => this.tell());
-    this.button.addEventListener("click", () => (this.playing ? this.pause() : this.play()));
+    const [button, settle] = [find(".lt-bar button"), () => this.send("move", { lam: this.point.lam })];
+    this.stepper = new Stepper(this.slider, button, STEP_MS, (k) => this.show(k), settle);
   }
 
   update(bytes) {
@@ -128,29 +127,5 @@ class LiveText {
     this.mark();
     if (!click && this.selected !== null && this.point.grams[gram]) this.text.select(gram);
     this.send("choose", { gram: this.selected, lam: this.point.lam });
-  }
-
-  tell() {
-    this.send("move", { lam: this.point.lam });
-  }
-
-  play() {
-    const last = this.points.length - 1;
-    if (Number(this.slider.value) === last) this.show(0);
-    this.button.textContent = "❚❚ Pause";
-    const step = () => {
-      const next = Number(this.slider.value) + 1;
-      this.show(Math.min(next, last));
-      this.playing = next < last ? setTimeout(step, STEP_MS) : null;
-      if (!this.playing) this.pause() || this.tell();
-    };
-    this.playing = setTimeout(step, STEP_MS);
-  }
-
-  pause() {
-    clearTimeout(this.playing);
-    this.playing = null;
-    this.button.textContent = "▶ Play";
-    return false;
   }
 }

@@ -7,7 +7,6 @@ as data and reach the page through ``textContent`` alone.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ import streamlit as st
 
 from pages.parts.components.assets import asset
 from pages.parts.components.path_bars import CSS as BARS
+from pages.parts.components.text_states import packed, shared_texts, text_state
 from pages.parts.components.text_view import HTML as TEXT
-from pages.parts.components.text_view import encode_document, legend_counts, spans_found
+from pages.parts.components.text_view import spans_found
 
 _HTML = f"""
 <div class="lt">
@@ -44,7 +44,7 @@ _component = st.components.v2.component(
     "cfl_live_text",
     html=_HTML,
     css=asset("text_view.css", "live_text.css") + BARS,
-    js=asset("text_pieces.js", "bars.js", "live_text.js"),
+    js=asset("text_pieces.js", "bars.js", "stepper.js", "live_text.js"),
 )
 
 
@@ -75,17 +75,10 @@ class LiveDocuments:
     points: Sequence[LivePoint]
 
     @cached_property
-    def payload(self) -> bytes:
-        """What is sent: JSON."""
-        plain = [encode_document({**document, "pointers": _NONE}) for document in self.documents]
-        shared = [{name: document[name] for name in _SHARED} for document in plain]
-        view = {"documents": shared, "points": [_point(self.documents, point) for point in self.points]}
-        return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-
-    @cached_property
-    def version(self) -> str:
-        """By which the browser knows that it has them already."""
-        return hashlib.blake2b(self.payload, digest_size=12).hexdigest()
+    def packed(self) -> tuple[bytes, str]:
+        """What is sent, and its version."""
+        points = [_point(self.documents, point) for point in self.points]
+        return packed({"documents": shared_texts(self.documents), "points": points})
 
 
 def live_text(
@@ -107,8 +100,9 @@ def live_text(
     ``on_move`` is called before the run that follows when the slider is let go, with {"lam"} in
     ``st.session_state[key]["move"]``; ``on_choose`` when a piece or a phrase is chosen, {"gram", "lam"} in "choose".
     """
+    payload, version = shown.packed
     header = {
-        "version": shown.version,
+        "version": version,
         "lam": lam,
         "selected": selected,
         "alone": alone,
@@ -119,7 +113,7 @@ def live_text(
     }
     _component(
         key=key,
-        data=json.dumps(header).encode() + b"\n" + shown.payload,
+        data=json.dumps(header).encode() + b"\n" + payload,
         on_move_change=on_move or _nothing,
         on_choose_change=on_choose or _nothing,
     )
@@ -129,21 +123,12 @@ def _nothing() -> None:
     """Streamlit reports only events that have a callback."""
 
 
-_NONE: dict[str, list[int]] = {"start": [], "end": [], "gram": [], "length": []}
-_SHARED = ("title", "meta", "text")
-
-
 def _point(documents: Sequence[Mapping[str, str]], point: LivePoint) -> dict[str, Any]:
-    encoded = [
-        encode_document({**document, "pointers": view}) for document, view in zip(documents, point.views, strict=True)
-    ]
     return {
         "lam": point.lam,
         "line": [list(part) for part in point.line],
         "note": point.note,
         "shares": [round(float(share), 4) for share in point.shares],
-        "documents": [{name: doc[name] for name in doc if name not in _SHARED} for doc in encoded],
-        "grams": {int(gram): [label, int(uses), float(cost)] for gram, (label, uses, cost) in point.grams.items()},
-        "counts": legend_counts(encoded),
+        **text_state(documents, point.views, point.grams),
         "top": [[int(gram), label, int(length), int(uses)] for gram, label, length, uses in point.top],
     }
