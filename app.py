@@ -61,11 +61,6 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
 [data-testid="stCaptionContainer"] > :is(p, ul) { max-width: 40rem; }
-[data-testid="stPlotlyChart"] :is([class$="tick"] > text, [class$="title"], .legendtext, .annotation-text,
-  .slider-label, .slider-current-value text, .slider-current-value, .updatemenu-button text, .textpoint text) {
-  fill: light-dark(#4f525c, #c3c6cf) !important; /* Streamlit's grey is 3.7:1 */
-}
-[data-testid="stPlotlyChart"] .heatmap-label text { fill: light-dark(#1f2329, #e8eaed) !important; }
 @media (hover: none) { .stElementContainer:has(.stDataFrame) { margin-top: 1.75rem; } } /* its tools always show */
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {

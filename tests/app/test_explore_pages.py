@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,6 @@ from pages.parts.compare.run import CompareChoice, CompareRun
 from pages.parts.compare.view import counted, file_part, keys_table
 from pages.parts.overtime.figures import rates_figure as over_time
 from pages.parts.overtime.view import _span, shown_groups, time_columns
-from pages.parts.shared import selection
 from pages.parts.shared.glossary import NEXT
 from pages.parts.shared.jobs import BOARD, DONE, Job
 
@@ -220,19 +218,6 @@ def test_a_corpus_without_groups_says_so(open_app):
     press(app, "Compress it")
     until(lambda: not BOARD.get(app.session_state["path_id"]).active)
     assert "nothing to group these documents by" in sound(app.run()).info[0].value
-
-
-def test_a_click_in_a_figure_counts_once(monkeypatch):
-    state = {}
-    monkeypatch.setattr(selection, "st", SimpleNamespace(session_state=state))
-    clicked = {"selection": {"points": [{"customdata": [7, "a"]}]}}
-    assert selection.new_point(clicked, "figure") == [7, "a"]
-    assert selection.new_point(clicked, "figure") is None, "it comes back with every rerun"
-    assert (
-        selection.new_point(None, "figure") is None
-        and selection.new_point({"selection": {"points": []}}, "figure") is None
-    )
-    assert selection.new_point(clicked, "figure") == [7, "a"], "clicked once more"
 
 
 def test_figures_escape_what_strangers_write(corpus):

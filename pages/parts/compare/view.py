@@ -11,16 +11,16 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from pages.parts.compare.figures import cross_figure, rates_figure, scatter_figure
 from pages.parts.compare.run import CompareRun
+from pages.parts.components.figure_view import clicked_point, figure_view
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.metrics import draw_figure
 from pages.parts.shared.selection import (
     GROUP,
-    new_point,
     new_row,
     phrase_row,
     select_group,
     select_phrase,
     selected_phrase,
+    show_choice,
 )
 from pages.parts.shared.words import gap_text, many, number, plain
 
@@ -121,25 +121,23 @@ def draw_rates(run: CompareRun, where: str) -> None:
     if phrase is None:
         return
     figure = rates_figure(run.rates(phrase), run.phrases[phrase])
-    draw_figure(figure, f"compare_rates_{where}", "How often the phrase stands in each group")
+    figure_view(figure, f"compare_rates_{where}", "How often the phrase stands in each group")
 
 
 def draw_plot(run: CompareRun, group: str) -> None:
     """All phrases by who has them."""
+    show_choice()
     names = run.choice.groups
     others = next(name for name in names if name != group) if len(names) == 2 else "all others"
     figure = scatter_figure(_telling(run, run.frames[group]), group, others)
-    event = draw_figure(
-        figure,
-        f"compare_plot_{group}",
-        "Phrases by how often the group has them, and how often the others do",
-        on_select="rerun",
-        selection_mode="points",
-    )
-    point = new_point(event, f"compare_plot_{group}")
-    if point:
-        select_phrase(run.phrases[int(point[0])])
-        st.rerun()  # the table before it was drawn with the phrase before
+    key = f"compare_plot_{group}"
+
+    def chosen() -> None:
+        select_phrase(run.phrases[int(clicked_point(key)[0])])
+        st.session_state.gram_chosen = True
+
+    alt = "Phrases by how often the group has them, and how often the others do"
+    figure_view(figure, key, alt, on_point=chosen)
     st.caption("A click on a phrase shows how often each group has it, and, below, where it stands.")
     draw_rates(run, "plot")
 
@@ -155,7 +153,7 @@ def draw_cross(run: CompareRun, job: Job) -> None:
         "that costs more says how foreign the other's phrases are."
     )
     figure = cross_figure(found.names, found.excess)
-    draw_figure(figure, "compare_cross", "What each group costs in every dictionary, in a grid")
+    figure_view(figure, "compare_cross", "What each group costs in every dictionary, in a grid")
     st.caption(
         f"Dictionaries are proved to be within {gap_text(float(np.max(found.gaps)))} of the cheapest; each encoding in "
         "them is exactly the cheapest. A word that a dictionary lacks costs λ + 1."

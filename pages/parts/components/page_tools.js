@@ -4,6 +4,7 @@
 const STARTS = /^[=+\-@\t\r']/; // what a spreadsheet would take for a formula
 const FIELDS = ["x", "y", "z", "text", "customdata"];
 
+const RESTED_MS = 3000;
 const PHONE = "(max-width: 768px)"; // there the menu lies over the page
 
 // A press on a link of the menu closes it where it covers what was asked for.
@@ -54,7 +55,23 @@ function watch() {
   history.pushState = onePagePerEntry(tools.push);
   mendRoles();
   look();
+  loadAhead(tools);
   return tools;
+}
+
+// The chart library takes a moment to be read, in which nothing moves: while nobody does anything, before it is wanted.
+function loadAhead(tools) {
+  let last = performance.now();
+  const seen = () => (last = performance.now());
+  const kinds = ["pointermove", "pointerdown", "keydown", "wheel"];
+  for (const kind of kinds) document.addEventListener(kind, seen, { passive: true });
+  const wait = () => {
+    const rested = performance.now() - last > RESTED_MS && tools.url;
+    if (!rested && !window.cflPlotly) return setTimeout(wait, 500);
+    for (const kind of kinds) document.removeEventListener(kind, seen);
+    return loadPlotly(tools.url).catch(() => {}); // a chart says so, when there is one
+  };
+  setTimeout(wait, RESTED_MS);
 }
 
 // Streamlit makes an entry of every parameter that the address is given, so that "back" would stay on the page.
@@ -94,6 +111,15 @@ function menuOf(chart, tools) {
   };
   open(false);
   opener.addEventListener("click", () => open(choices.hidden));
+  const whole = chart.closest(".cfl-figure");
+  if (whole && document.fullscreenEnabled) {
+    const button = buttonOf("Full screen");
+    button.addEventListener("click", () => {
+      open(false);
+      whole.requestFullscreen();
+    });
+    choices.append(button);
+  }
   for (const format of ["CSV", "SVG", "PNG"]) {
     const button = buttonOf(format);
     button.addEventListener("click", () => {

@@ -15,6 +15,7 @@ import streamlit as st
 
 from cflengine.embedding import statistic_report, witness_table, word_array, write_text
 from cflengine.engine import frame_csv, report_bytes
+from pages.parts.components.figure_view import figure_view
 from pages.parts.embeddings.controls import (
     set_simulation,
     simulation_choice,
@@ -30,7 +31,6 @@ from pages.parts.shared.commands import class_list, command_line
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED
-from pages.parts.shared.metrics import draw_figure
 from pages.parts.shared.words import percent, plain
 
 _SHAPES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
@@ -70,7 +70,7 @@ def draw_simulation() -> None:
             st.button("Stop", on_click=job.end if job is not None else None, key="stop_simulation", disabled=not busy)
     with right:
         laws = choice.laws
-        draw_figure(laws_figure(laws.laws(), choice.n_words), "sim_laws", "The two laws that words are drawn by")
+        figure_view(laws_figure(laws.laws(), choice.n_words), "sim_laws", "The two laws that words are drawn by")
         st.caption(f"The two laws overlap by {percent(laws.overlap(), 0)}.")
         if job is not None:
             st.fragment(_simulation, run_every=0.5 if job.active else None)(job.id)
@@ -92,12 +92,12 @@ def _simulation(job_id: str) -> None:
         return
     run = job.so_far
     if any(run.frames.values()):
-        draw_figure(
+        figure_view(
             power_figure(run.frames), "sim_power", "How often the test finds the difference, by number of documents"
         )
         if any(run.overlaps.values()):
             figure = power_figure(run.overlaps, "overlap")
-            draw_figure(figure, "sim_overlap", "How often the test finds the difference, by overlap of the laws")
+            figure_view(figure, "sim_overlap", "How often the test finds the difference, by overlap of the laws")
         st.caption(
             "How often a test at 5 % finds the difference, in 60 simulations of each point: above with more and more "
             f"documents, below with {OVERLAP_SIZE} as the second law moves towards the first, until both are one. The "

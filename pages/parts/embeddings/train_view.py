@@ -11,6 +11,7 @@ import streamlit as st
 from cflengine.embedding import DEFAULT_LAMS, NETWORKS, REGULARISERS
 from cflengine.engine import frame_csv
 from cflengine.linear import about_corpus
+from pages.parts.components.figure_view import figure_view
 from pages.parts.embeddings.close import embed_command, vector_arrays, vector_text
 from pages.parts.embeddings.controls import (
     HAS_NEURAL,
@@ -27,7 +28,7 @@ from pages.parts.embeddings.view import Pair, pair_names
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job
-from pages.parts.shared.metrics import draw_figure, metric_row
+from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
 from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import TRAIN, current_corpus, current_job, stop_job
@@ -159,11 +160,11 @@ def _training(job_id: str, compared_id: str, pair: Pair) -> None:
     st.caption(f"{run.stage} …")
     if run.rows:
         figure = training_figure(list(run.rows))
-        draw_figure(figure, "train_live", "Loss, accuracy and wMMD² by epoch")
+        figure_view(figure, "train_live", "Loss, accuracy and wMMD² by epoch")
         words = run.words
         shares = _shares(compared.result, pair, words)
         figure = moment_figure(run.film[-1], words, shares, pair_names(compared.result, pair))
-        draw_figure(figure, "train_moment", "The most frequent words in the plane, at this epoch")
+        figure_view(figure, "train_moment", "The most frequent words in the plane, at this epoch")
         st.caption("The most frequent words as they stand at this moment; all epochs can be replayed afterwards.")
     rerun_at_end(job)
 
@@ -204,12 +205,12 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
         f"learnt from {many(run.n_learnt, 'document')}. The loss is not convex, so nothing is proved about these "
         "weights; the numbers are recomputed from them."
     )
-    draw_figure(training_figure(run.rows), "train_done", "Loss, accuracy and wMMD² by epoch")
+    figure_view(training_figure(run.rows), "train_done", "Loss, accuracy and wMMD² by epoch")
     names, words = pair_names(about, pair), run.words
     shares = _shares(about, pair, words)
     film, both = st.tabs(["Film", "Before and after"], key="simulation_tabs")
     with film:
-        draw_figure(
+        figure_view(
             film_figure(run.film, words, shares, names),
             "train_film",
             "A film of the most frequent words, epoch by epoch",
@@ -219,7 +220,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
     for column, figure, key in zip(both.columns(2), stills, ("before", "after"), strict=True):
         with column:
             st.markdown(f"**{key.capitalize()}**: wMMD² {wmmd[key]:.4g}")
-            draw_figure(figure, f"train_{key}", f"The most frequent words in the plane, {key} training")
+            figure_view(figure, f"train_{key}", f"The most frequent words in the plane, {key} training")
     with st.container(horizontal=True, gap="small"):
         model_download(model, about_corpus(current_corpus().corpus, about.choice.column), key="train_model")
         st.download_button("Trace (CSV)", lambda: frame_csv(model.trace_), "trace.csv", "text/csv", key="train_trace",

@@ -10,12 +10,13 @@ import streamlit as st
 
 from cflengine.embedding import Comparison, witness_values
 from cflengine.text import sentence_spans
+from pages.parts.components.figure_view import figure_view
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.embeddings.figures import MOST_WORDS, cloud_figure, null_figure, plane, witness_figure
 from pages.parts.embeddings.run import EmbedRun
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.metrics import draw_figure, metric_row
+from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import many, number, percent, plain
 
 Pair = tuple[int, int]
@@ -146,7 +147,7 @@ def draw_words(run: EmbedRun, pair: Pair, loaded: LoadedCorpus) -> None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
         st.markdown(f"What pulls towards **{plain(names[0])}**, and what towards **{plain(names[1])}**")
-        draw_figure(
+        figure_view(
             witness_figure(frame, names), f"embed_witness_{pair}", "The words that pull most towards either class"
         )
         st.caption(
@@ -177,7 +178,7 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
     centre, directions = plane(M, shares.sum(axis=1) + 1e-12)
     colour = witness_values(found.sums, *pair)
     figure = cloud_figure((M - centre) @ directions, found.words.vectors.words, shares, colour, names)
-    draw_figure(figure, f"embed_cloud_{pair}", "The words of both classes in the plane of their vectors")
+    figure_view(figure, f"embed_cloud_{pair}", "The words of both classes in the plane of their vectors")
     st.caption(
         f"The {min(len(M), MOST_WORDS):,} most frequent words, in the plane in which their vectors differ "
         f"most; larger: more frequent; orange diamonds pull towards {plain(names[0])}, "
@@ -186,7 +187,7 @@ def draw_cloud(run: EmbedRun, pair: Pair) -> None:
     )
     if len(found.null):
         st.markdown("**Could this be an accident?**")
-        draw_figure(
+        figure_view(
             null_figure(found.null, found.null_observed),
             "embed_null",
             "The statistic beside those of labels exchanged at random",

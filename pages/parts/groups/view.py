@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.linear import about_comparison
+from pages.parts.components.figure_view import clicked_point, figure_view
 from pages.parts.groups.figures import (
     MOST_FILMED,
     MOST_SHOWN,
@@ -25,7 +26,7 @@ from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
-from pages.parts.shared.metrics import draw_figure, metric_row
+from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.models import model_download
 from pages.parts.shared.state import watch_job
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
@@ -79,21 +80,17 @@ def draw_trajectories(run: WeightsRun, loaded: LoadedCorpus) -> None:
     top = run.watch[:shown]
     names = [html(run.names[j]) for j in top]
     figure = trajectories_figure(run.plain.trajectories[:, :shown], names, cluster_of[top], titles, chosen)
-    picked = draw_figure(
-        figure,
-        f"weights_paths_{k}_{shown}_{chosen}",
-        "The weights of words step by step",
-        on_select="rerun",
-        selection_mode="points",
-    )
+    key = f"weights_paths_{k}"
+
+    def choose() -> None:
+        st.session_state[f"weights_cluster_{k}"] = int(np.ravel(clicked_point(key))[0])
+
+    figure_view(figure, key, "The weights of words step by step", on_point=choose)
     st.caption(
         f"The {shown} words with the most mutual information about the class, {plain(run.choice.name)}. Lines that "
         "cross are words that changed places. A group is a range of final weights (optimal k-means), called by the "
         "words that say most; choose one above, or click a point, to see its words in the text."
     )
-    points = picked["selection"]["points"] if picked else []
-    if points:
-        chosen = int(np.ravel(points[0]["customdata"])[0])
     if chosen is not None:
         _cluster_words(run, loaded, cluster_of, int(chosen), titles[int(chosen)])
 
@@ -110,7 +107,7 @@ def draw_film(run: WeightsRun, active: bool) -> None:
     names = [html(run.names[j]) for j in run.watch[:most]]
     stages = scheme.trace["stage"].tolist()
     figure = film_figure(scheme.trajectories[:, :most], stages, names, None if own is None else own[:most])
-    draw_figure(figure, "weights_film", "A film of the weights, each step with those that move together")
+    figure_view(figure, "weights_film", "A film of the weights, each step with those that move together")
     merged = [len(np.unique(np.round(row, 9))) for row, stage in zip(scheme.trajectories, stages, strict=True)
               if stage == "coarse"]  # fmt: skip
     st.caption(
@@ -143,7 +140,7 @@ def _cluster_words(run: WeightsRun, loaded: LoadedCorpus, cluster_of: np.ndarray
 def draw_explained(run: WeightsRun) -> None:
     """How early the clusters of the end can be seen."""
     explained = run.explained
-    draw_figure(
+    figure_view(
         explained_figure(explained, run.choice.cluster_factor),
         "weights_explained",
         "How much of the variance of the weights their groups explain",
@@ -188,7 +185,7 @@ def _parsimony(job_id: str) -> None:
     measure = "F1 on the test set" if run.comparison is not None and len(run.comparison.test) else "F1 in training"
     full = run.f1(run.plain.w)
     figure = parsimony_figure(fits, full, len(run.plain.w), measure)
-    draw_figure(figure, "weights_parsimony", "How good predictions are by number of different weights")
+    figure_view(figure, "weights_parsimony", "How good predictions are by number of different weights")
     enough = next((fit.k for fit in fits if fit.quality >= full - 0.01), None)
     if enough is not None and math.isfinite(full):
         st.markdown(

@@ -12,6 +12,7 @@ import streamlit as st
 from cflengine.engine import frame_csv
 from cflengine.linear import about_comparison, comparison_pipeline, row_names
 from cflengine.plq import FEASIBLE, coefficients_frame, documents_frame
+from pages.parts.components.figure_view import figure_view
 from pages.parts.components.live_chart import live_trace_chart
 from pages.parts.losses.controls import start_race
 from pages.parts.losses.figures import band_figure, prediction_figure, race_figure
@@ -21,7 +22,7 @@ from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED, Job, followed
-from pages.parts.shared.metrics import draw_figure, metric_row, table_height
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import in_digits
 from pages.parts.shared.words import gap_text, many, number, percent, plain
@@ -147,7 +148,7 @@ def draw_predictions(run: LossRun) -> None:
             gap = max(run.model.duality_gap_, run.other.duality_gap_)
             inside = float(np.mean((truth >= low) & (truth <= high)))
             figure = band_figure(truth, low, high, choice.column)
-            draw_figure(figure, "loss_band", "Documents inside and outside the band between two predicted quantiles")
+            figure_view(figure, "loss_band", "Documents inside and outside the band between two predicted quantiles")
             st.caption(
                 f"The band between two quantiles, each fitted on its own and proved to {gap_text(gap)}, is meant to "
                 f"hold {percent(abs(2 * choice.level - 1), 0)} of the documents; on the test set it holds "
@@ -155,7 +156,7 @@ def draw_predictions(run: LossRun) -> None:
             )
             return
         figure = prediction_figure(truth, predicted, choice.column)
-        draw_figure(figure, "loss_points", "Predicted against true values of the judged documents")
+        figure_view(figure, "loss_points", "Predicted against true values of the judged documents")
         st.caption("Documents that took no part in the fit.")
         return
     truth, predicted = risk.target[test], run.model.predict(risk.comparison.X[test])
@@ -198,7 +199,7 @@ def _race(job_id: str) -> None:
         format_func={"operations": "operations", "sweep_s": "seconds", "iteration": "sweeps"}.__getitem__,
     )  # fmt: skip
     figure = race_figure({name: result.trace for name, result in run.races.items()}, x)
-    draw_figure(figure, f"loss_race_{x}", "How far each solver is from the optimum")
+    figure_view(figure, f"loss_race_{x}", "How far each solver is from the optimum")
     rows = []
     for name, result in run.races.items():
         last = result.trace.iloc[-1]

@@ -11,11 +11,12 @@ import streamlit as st
 from cflengine.compression import Periods, bursts, count_matrix, periods_of, permuted_weight, rates
 from cflengine.engine import InputError, frame_csv
 from cflengine.text import count_dates, find_words
+from pages.parts.components.figure_view import figure_view
 from pages.parts.overtime.figures import rates_figure
 from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
-from pages.parts.shared.metrics import draw_figure, table_height
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.selection import new_row, select_phrase, selected_group, selected_phrase
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
@@ -91,7 +92,7 @@ def draw_cost(found: Solution, loaded: LoadedCorpus, periods: Periods) -> None:
         "**How hard each period is to compress**: what a word of it adds to the proved cost of the whole corpus."
     )
     figure = rates_figure({"": frame}, "cost a word", ",.3f")
-    draw_figure(figure, "time_cost", "What a word costs in each period, with 95 % intervals")
+    figure_view(figure, "time_cost", "What a word costs in each period, with 95 % intervals")
     st.caption(
         "Low: the period says what is said elsewhere, too. High: it has words and phrases of its own. Bars: 95 % "
         "intervals, documents taken as independent."
@@ -211,7 +212,7 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
         if len(frames) < metadata[by].nunique():
             left_out = f" Of {metadata[by].nunique()} values of {plain(by)}, the {len(frames)} with most documents."
     figure = rates_figure(frames, f"“{query}” a million words", ",.0f")
-    draw_figure(figure, "time_phrase_figure", "How often the phrase stands in each period")
+    figure_view(figure, "time_phrase_figure", "How often the phrase stands in each period")
     million = number(1e6 * counts.sum() / max(dated, 1))
     st.caption(f"{many(int(counts.sum()), 'place')} in all, {million} a million words.{left_out}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 
@@ -49,9 +48,3 @@ def draw_marked(
         f".{kind} mark {{ background: color-mix(in srgb, {mark}, transparent); color: inherit }}</style>"
         f'<div class="{kind}">{marked}</div>'
     )
-
-
-def draw_figure(figure: Any, key: str, alt: str, **options: Any) -> Any:
-    """A Plotly figure without its row of tools; alt: what it shows, for those who do not see it; options: as
-    ``st.plotly_chart`` takes them. What was selected, where that was asked for."""
-    return st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False}, **options)

@@ -65,7 +65,7 @@ def choose_gram(run: PathRun, gram: int | None) -> None:
 
 
 def show_choice() -> None:
-    """Run the page anew where :func:`choose_gram` was called: the bar above shows the phrase."""
+    """Run the page anew where a callback within a fragment has chosen a phrase: the bar above shows it."""
     if st.session_state.pop("gram_chosen", False):
         st.rerun()
 
@@ -102,17 +102,7 @@ def new_row(event: Any, n_rows: int, key: str) -> int | None:
     """The row that has just been chosen in a table. The same selection comes back with every rerun, also after a
     click in the text: only a new one counts."""
     rows = event.selection.rows
-    return _new(rows[0] if rows and rows[0] < n_rows else None, key)
-
-
-def new_point(event: Any, key: str) -> Any:
-    """The ``customdata`` of the point that has just been clicked in a figure, likewise."""
-    points = event["selection"]["points"] if event else []
-    return _new(points[0].get("customdata") if points else None, key)
-
-
-def _new(chosen: Any, key: str) -> Any:
-    """What is chosen, if it was not already."""
+    chosen = rows[0] if rows and rows[0] < n_rows else None
     if chosen == st.session_state.get(f"{key}_chosen"):
         return None
     st.session_state[f"{key}_chosen"] = chosen

@@ -13,13 +13,14 @@ import streamlit as st
 
 from cflengine.engine import InputError, TerminationReason, frame_csv
 from cflengine.tokenizer import SubwordTokenizer
+from pages.parts.components.figure_view import figure_view
 from pages.parts.components.text_view import text_view
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.figures import BLUE, GREEN, GREY, ORANGE
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.metrics import draw_figure, metric_row, table_height
+from pages.parts.shared.metrics import metric_row, table_height
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain, said
 from pages.parts.subwords.run import CAN_COMPARE, LONGEST, SubwordRun, cut
 
@@ -81,14 +82,14 @@ def _live(job_id: str) -> None:
     rerun_at_end(job)
     st.caption(plain(run.stage) or "Waiting for the solver …")
     if run.sizes:
-        draw_figure(
+        figure_view(
             size_figure(run), "subwords_live", "Tokens a word takes by size of the vocabulary, above the proved limit"
         )
 
 
 def draw_sizes(run: SubwordRun) -> int:
     """The figure and the numbers of the size that is looked at, which is returned."""
-    draw_figure(
+    figure_view(
         size_figure(run), "subwords_sizes", "Tokens a word takes by size of the vocabulary, above the proved limit"
     )
     st.caption(

@@ -23,13 +23,14 @@ from cflengine.experiments import (
 )
 from cflengine.linear import about_corpus, write_long_csv
 from cflengine.text import sentence_spans
+from pages.parts.components.figure_view import figure_view
 from pages.parts.components.sentence_view import cut_pieces, sentence_view
 from pages.parts.shared.asking import asked
 from pages.parts.shared.commands import command_line
 from pages.parts.shared.concordance import draw_concordance
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.glossary import ICONS
-from pages.parts.shared.metrics import draw_figure, table_height
+from pages.parts.shared.metrics import table_height
 from pages.parts.shared.models import model_download
 from pages.parts.shared.settings import LAMBDAS
 from pages.parts.shared.state import TASKS, change_settings, current_job, is_stale, run_solver, stop_job
@@ -85,7 +86,7 @@ def draw_errors(finding: Finding, run: TasksRun, loaded: LoadedCorpus) -> None:
     if task.measure == "mse":
         predictions = finding.predictions
         figure = points_figure(predictions["truth"].to_numpy(), predictions["compressed"].to_numpy(), column)
-        draw_figure(figure, f"tasks_points_{column}", "Predicted against true values of the judged documents")
+        figure_view(figure, f"tasks_points_{column}", "Predicted against true values of the judged documents")
     else:
         pairs = confusions(finding)
         if not len(pairs):
@@ -167,7 +168,7 @@ def draw_learning(finding: Finding) -> None:
     """The learning curve, and other learners on the same features."""
     if len(finding.curve):
         figure = curve_figure(finding.curve, finding.task.measure)
-        draw_figure(
+        figure_view(
             figure,
             f"tasks_curve_{finding.task.target.column}",
             "How good predictions are with more and more documents to learn from",

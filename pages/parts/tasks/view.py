@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from cflengine.experiments import Finding, method_name
+from pages.parts.components.figure_view import figure_view
 from pages.parts.shared.controls import queue_notes, rerun_at_end
 from pages.parts.shared.jobs import BOARD, Job
-from pages.parts.shared.metrics import draw_figure, metric_row
+from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.words import many, number, percent, plain
 from pages.parts.tasks.figures import lam_figure
 from pages.parts.tasks.run import TasksRun
@@ -45,7 +46,7 @@ def _live(job_id: str) -> None:
             continue
         measure = "mse" if _is_number(run, column) else "accuracy"
         st.markdown(f"**{plain(column)}**")
-        draw_figure(lam_figure(frame, measure), f"tasks_live_{column}", "How good predictions are along λ")
+        figure_view(lam_figure(frame, measure), f"tasks_live_{column}", "How good predictions are along λ")
     if len(run.rows):
         last = run.rows[-1]
         at = f" at λ = {last['lam']:.3g}" if last.get("lam") else ""
@@ -180,7 +181,7 @@ def draw_path(finding: Finding, run: TasksRun) -> None:
         format_func={"test": "test documents", "dev": "documents to choose by"}.__getitem__,
     )  # fmt: skip
     figure = lam_figure(run.frame(task.target.column), task.measure, finding.methods, part)
-    draw_figure(figure, f"tasks_path_{task.target.column}_{part}", "How good predictions are along λ, by method")
+    figure_view(figure, f"tasks_path_{task.target.column}_{part}", "How good predictions are along λ, by method")
     circled = part == "test" and any(name.startswith("compressed:") for name in finding.methods)
     what = (
         " Circled, with a 95 % interval: the λ that is best on the documents to choose by; the band has the intervals "

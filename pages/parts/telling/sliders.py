@@ -9,10 +9,11 @@ import numpy as np
 import streamlit as st
 
 from cflengine.linear import LinearModel
+from pages.parts.components.figure_view import figure_view
 from pages.parts.shared.controls import rerun_at_end
 from pages.parts.shared.figures import html
 from pages.parts.shared.jobs import BOARD, FAILED, Job
-from pages.parts.shared.metrics import draw_figure, metric_row
+from pages.parts.shared.metrics import metric_row
 from pages.parts.shared.state import watch_job
 from pages.parts.shared.words import gap_text, many, number, percent, plain
 from pages.parts.telling.figures import path_figure
@@ -244,7 +245,7 @@ def _path(job_id: str, lams: tuple[float, float], over: str) -> None:
     figure = path_figure(
         first, names, shares, here=lams[k], title=f"{symbols[k]}   ({symbols[1 - k]} = {lams[1 - k]:g})"
     )
-    draw_figure(
+    figure_view(
         figure, f"comparison_path_{over}", "Accuracy, words and sentences kept along the path of regularisation"
     )
     worst = max((one.gap for _, rows in points for one in rows), default=math.nan)

@@ -18,12 +18,15 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+import numpy as np
+import plotly.graph_objects as go
 import streamlit as st
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.routing import Route
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.parts.components.figure_view import clicked_point, figure_view
 from pages.parts.components.live_chart import live_trace_chart, sse_done, sse_rows
 from pages.parts.components.path_bars import path_bars
 from pages.parts.components.path_chart import path_chart
@@ -213,6 +216,16 @@ def show_sentences() -> None:
     sentence_view(sentences, classes=classes, models=["sentence", "lasso"], strongest=4.0, key="sentences")
 
 
+def show_figure() -> None:
+    state = st.session_state
+    high = st.toggle("twice as high", key="high")
+    figure = go.Figure(go.Scatter(x=[0, 1, 2], y=np.array([1.0, 3.0, 2.0]) * (1 + high), customdata=[[7], [8], [9]],
+                                  mode="markers", marker={"size": 30}))  # fmt: skip
+    figure.update_layout(height=300)
+    figure_view(figure, "figure", HOSTILE, on_point=lambda: state.update(point=clicked_point("figure")))
+    st.text(f"point: {state.get('point')}")
+
+
 def show_text() -> None:
     documents, grams = sample(int(st.query_params.get("words", "400")), "weighted" in st.query_params)
     click = text_view(documents, grams=grams, key="text", selected_gram=st.session_state.get("selected"))
@@ -233,6 +246,8 @@ def page() -> None:
         show_path()
     if show == "sentences":
         show_sentences()
+    if show == "figure":
+        show_figure()
 
 
 app = st.App(__file__, routes=[plotly_js_route(), Route(site_url("/demo/solve/{pause_ms:int}"), stream)])

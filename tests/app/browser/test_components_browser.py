@@ -207,6 +207,38 @@ def test_bars_keep_their_elements_and_answer(page, demo_url):
     assert page.evaluate("window.bar.isConnected") == (kept.split("\n")[0] in "".join(name for name, _ in after))
 
 
+def press(page, point) -> None:
+    """Plotly lays a sheet over the points, which finds out what was meant."""
+    box = point.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x - 1, y)
+    page.mouse.click(x, y)
+
+
+def test_a_figure_keeps_its_place_and_tells_which_point_was_clicked(page, demo_url):
+    page.goto(f"{demo_url}/?show=figure")
+    points = page.locator(".cfl-figure .scatterlayer .point")
+    points.first.wait_for(timeout=60_000)
+    figure = page.locator(".cfl-figure-plot")
+    assert figure.get_attribute("aria-label").startswith("<script>") and figure.locator("script").count() == 0
+    assert figure.evaluate("node => [node._fullLayout.height, node.clientWidth > 300]") == [300, True]
+    figure.evaluate("node => { window.figure = node; }")
+    press(page, points.nth(1))
+    page.get_by_text("point: [8]").wait_for()
+    page.get_by_text("twice as high").click()
+    page.wait_for_function("figure._fullData[0].y[1] === 6")
+    assert page.evaluate("window.figure.isConnected") and page.locator(".cfl-figure").count() == 1
+    press(page, points.nth(2))
+    page.get_by_text("point: [9]").wait_for()
+    colours = []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.goto(f"{demo_url}/?show=figure")
+        points.first.wait_for()
+        colours.append(page.locator(".xtick text").first.evaluate("node => getComputedStyle(node).fill"))
+    assert colours[0] != colours[1]
+
+
 def test_the_text_view_answers_with_the_right_pointer(page, demo_url):
     page.goto(f"{demo_url}/?show=text&words=800")
     rocket = page.locator(".scroller .p").filter(has_text="👩‍🚀")

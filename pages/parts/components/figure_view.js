@@ -1,0 +1,100 @@
+// A finished figure of Plotly's in the colours of the page. plots.js stands before this in one module.
+
+const HEIGHT = 450; // of a figure that says none
+
+export default keptBy(new WeakMap(), (parent) => new FigureView(parent));
+
+class FigureView {
+  constructor(parent) {
+    this.root = parent.querySelector(".cfl-figure");
+    this.plot = parent.querySelector(".cfl-figure-plot");
+    this.resizer = new ResizeObserver(() => this.schedule());
+    this.resizer.observe(this.plot);
+    this.resizer.observe(this.root);
+  }
+
+  update(bytes, setTriggerValue) {
+    const line = bytes.indexOf(10);
+    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(0, line)));
+    this.tell = header.points ? (point) => setTriggerValue("point", point) : null;
+    this.plot.setAttribute("aria-label", header.alt);
+    this.theme = themeOf(this.root);
+    if (header.version !== this.version) {
+      this.version = header.version;
+      this.bytes = bytes.subarray(line + 1);
+      this.figure = JSON.parse(new TextDecoder().decode(this.bytes));
+    }
+    this.plot.style.minHeight = `${this.height()}px`; // what is below does not jump
+    loadPlotly(header.plotly)
+      .then((plotly) => (this.plotly = plotly))
+      .catch((error) => (this.plot.textContent = error.message))
+      .finally(() => this.schedule());
+  }
+
+  height() {
+    return this.figure.layout.height ?? HEIGHT;
+  }
+
+  schedule() {
+    this.frame ||= requestAnimationFrame(() => {
+      this.frame = 0;
+      if (this.plotly && this.figure && this.plot.clientWidth > 0) this.draw();
+    });
+  }
+
+  draw() {
+    const full = document.fullscreenElement === this.root;
+    const size = { width: this.plot.clientWidth, height: full ? window.innerHeight - 32 : this.height() };
+    const look = JSON.stringify([this.version, size, this.theme]);
+    if (look === this.drawn) return;
+    const first = this.drawn === undefined;
+    this.drawn = look;
+    // a copy: Plotly writes into what it is given
+    const { data, layout, frames } = JSON.parse(new TextDecoder().decode(this.bytes));
+    const own = { ...layout, ...size, uirevision: this.version, template: templateOf(this.theme) };
+    const config = { displayModeBar: false, showTips: false };
+    this.plotly.react(this.plot, { data, layout: own, frames, config });
+    if (!first) return;
+    this.plot.on("plotly_click", ({ points: [point] }) => this.tell?.(plainOf(point.customdata)));
+  }
+
+  destroy() {
+    this.resizer.disconnect();
+    cancelAnimationFrame(this.frame);
+    this.plotly?.purge(this.plot);
+  }
+}
+
+const plainOf = (value) => (ArrayBuffer.isView(value) ? [...value] : (value ?? null));
+
+// What a figure does not say itself.
+function templateOf(theme) {
+  return { layout: layoutOf(theme), data: { heatmap: [{ textfont: { color: theme.text } }] } };
+}
+
+function layoutOf({ text, back, grid, font, dark }) {
+  const soft = dark ? "#c3c6cf" : "#4f525c";
+  const small = { size: 12, color: soft };
+  const axis = {
+    automargin: true, gridcolor: grid, zerolinecolor: grid, linecolor: grid, tickcolor: grid, tickfont: small,
+    ticklabelposition: "outside", minor: { gridcolor: grid },
+  };
+  const clear = "rgba(0,0,0,0)";
+  return {
+    paper_bgcolor: clear, plot_bgcolor: clear, font: { family: font, ...small },
+    colorway: dark ? ["#56b4e9", "#e69f00", "#2ec4a0", "#e39ac4"] : ["#0072b2", "#d55e00", "#00805e", "#b0568c"],
+    title: { x: 0, xanchor: "left", font: { size: 16, color: text }, pad: { l: 4 } },
+    margin: { l: 0, r: 0, pad: 8 },
+    legend: { font: small, title: { font: small, side: "top" }, bgcolor: clear, borderwidth: 0, valign: "top" },
+    hoverlabel: { bgcolor: back, bordercolor: grid, font: { family: font, size: 12, color: text } },
+    xaxis: { ...axis, showgrid: false, title: { font: { size: 14, color: soft }, standoff: 16 } },
+    yaxis: { ...axis, title: { font: { size: 14, color: soft }, standoff: 24 } },
+    coloraxis: { colorbar: barOf(small) },
+    sliderdefaults: { font: small }, updatemenudefaults: { font: small, bgcolor: back, bordercolor: grid },
+    annotationdefaults: { font: small },
+  };
+}
+
+function barOf(font) {
+  return { thickness: 16, xpad: 24, ticklabelposition: "outside", outlinewidth: 0, len: 0.75, tickfont: font };
+}
