@@ -388,6 +388,7 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     assert list(sound(app.run()).session_state["read_points"][1]) == list(range(25))
     sound(app.number_input(key="widget_document").set_value(30).run())
     assert "Document 30 is not one of them" in captions(app)
+    assert app.button(key="bar_document").label == "document 30 ✕"
     app = show(app, "compare")
     assert app.segmented_control(key="compare_group").value == group[1]
     assert show(app, "overtime").selectbox(key="time_group").value == group[0]
@@ -396,6 +397,9 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     assert app.session_state["selected_group"] == (group[0], "<b>right</b>"), "one value chosen here goes along, too"
     app = sound(app.button(key="bar_phrase").click().run())
     assert not app.session_state["phrase_query"] and not app.text_input(key="widget_query").value
+    assert app.button(key="bar_document").label == "document 30 ✕"
+    app = sound(app.button(key="bar_document").click().run())
+    assert app.session_state["document"] == 0 and "bar_document" not in [button.key for button in app.button]
 
 
 def test_read_is_live_under_every_certified_lam(corpus, board):

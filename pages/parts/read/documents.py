@@ -7,7 +7,7 @@ import streamlit as st
 
 from cflengine import CompressiveFeatures, Corpus
 from cflengine.text import TokenTable
-from pages.parts.shared.selection import group_documents, selected_group
+from pages.parts.shared.selection import group_documents, selected_document, selected_group
 from pages.parts.shared.state import shown_path
 from pages.parts.shared.words import brief, many, plain
 
@@ -21,7 +21,7 @@ def choose_documents(table: TokenTable, corpus: Corpus) -> list[int]:
     """The documents to show: one, or as many from there on as fit a hundred thousand words."""
     state = st.session_state
     last, own = len(corpus) - 1, group_documents(corpus.metadata)
-    wanted = min(state.get("document", 0), last)
+    wanted = selected_document(len(corpus))
     if state.get("group_on_show") != (group := selected_group(corpus.metadata)):  # chosen since this was drawn last
         state.group_on_show = group
         wanted = state.document = _nearest(own, wanted)
@@ -85,7 +85,7 @@ def go_to_use(model: CompressiveFeatures, table: TokenTable, gram: int, own: np.
     those on show uses it."""
     state, encoding = st.session_state, model.encoding_
     using = encoding.document[encoding.gram == gram]
-    first = min(state.get("document", 0), len(table.doc_ptr) - 2)
+    first = selected_document(len(table.doc_ptr) - 1)
     following = state.get("following", list(_FOLLOWING)[_usual(table, first)])
     if len(using) and not np.isin(using, _on_show(table, first, following, own)).any():
         of_group = using if own is None else using[np.isin(using, own)]

@@ -13,7 +13,14 @@ from cflengine.compression import nearest_lam
 from pages.parts.shared.corpora import SAMPLE
 from pages.parts.shared.glossary import draw_glossary
 from pages.parts.shared.keys import draw_keys
-from pages.parts.shared.selection import forget_group, forget_selection, selected_group, selected_phrase
+from pages.parts.shared.selection import (
+    forget_document,
+    forget_group,
+    forget_selection,
+    selected_document,
+    selected_group,
+    selected_phrase,
+)
 from pages.parts.shared.solution import Standing, current_standing, path_lams_here
 from pages.parts.shared.state import PATH, change_settings, current_corpus, current_job, settings
 from pages.parts.shared.words import brief, gap_words, many, plain
@@ -21,7 +28,7 @@ from pages.parts.shared.words import brief, gap_words, many, plain
 
 def draw_bar(pages: Mapping[str, str]) -> Callable[[], None]:
     """Corpus, λ, K, the proved gap, a link; pages: letter -> title, for the table of keys. The answer is called once
-    the page stands, which may have chosen another phrase or group: they are drawn again."""
+    the page stands, which may have chosen another phrase, group or document: they are drawn again."""
     loaded, path = current_corpus(), current_job(PATH)
     busy = path is not None and path.active
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="bar"):
@@ -87,14 +94,16 @@ def _lam() -> None:
     )  # fmt: skip
 
 
-def _selected() -> tuple[str, tuple[str, str] | None]:
-    """The phrase and the group that go along."""
-    return selected_phrase(), selected_group(current_corpus().corpus.metadata)
+def _selected() -> tuple[str, tuple[str, str] | None, int]:
+    """The phrase, the group and the document that go along."""
+    corpus = current_corpus().corpus
+    return selected_phrase(), selected_group(corpus.metadata), selected_document(len(corpus))
 
 
-def _selection(place: DeltaGenerator, again: str = "") -> tuple[str, tuple[str, str] | None]:
-    """Draw them; again: what tells the keys of a second drawing in a run from the first."""
-    phrase, group = _selected()
+def _selection(place: DeltaGenerator, again: str = "") -> tuple[str, tuple[str, str] | None, int]:
+    """Draw them, the first document apart, which is any page's own choice; again: what tells the keys of a second
+    drawing in a run from the first."""
+    phrase, group, document = _selected()
     with place.container(horizontal=True, gap="small", width="content"):
         if group is not None:
             st.button(
@@ -107,7 +116,12 @@ def _selection(place: DeltaGenerator, again: str = "") -> tuple[str, tuple[str, 
                 type="tertiary", on_click=forget_selection,
                 help="The phrase goes with you from page to page; press to let it go.",
             )  # fmt: skip
-    return phrase, group
+        if document:
+            st.button(
+                f"document {document} ✕", key=f"bar_document{again}", type="tertiary", on_click=forget_document,
+                help="The document that Read opens, and the concordance of one; press to go back to the first.",
+            )  # fmt: skip
+    return phrase, group, document
 
 
 def _share(corpus_id: str) -> None:

@@ -35,7 +35,7 @@ _RESULTS = (
     "phrasebook", "counted", "concordance_places", "find_counts", "selected_group", "group_members", "gram",
     "weights_ties", "loss_race", "comparison_path", "comparison_solve", "names_chosen", "comparison_open",
     "compare_groups", "boilerplate_group", "boilerplate_document", "phrase_query", "phrase_is_pattern",
-    "phrase_regular", "phrase_place", "names_place", "document_asked", "own_test",
+    "phrase_regular", "phrase_place", "names_place", "document", "document_asked", "own_test",
 )  # fmt: skip
 
 

@@ -76,6 +76,16 @@ def select_document(document: int, metadata: pd.DataFrame) -> None:
     st.session_state.update(document=document, group_on_show=selected_group(metadata), document_asked=True)
 
 
+def selected_document(documents: int) -> int:
+    """Its number, of so many."""
+    return min(int(st.session_state.get("document", 0)), documents - 1)
+
+
+def forget_document() -> None:
+    """Go back to the first document."""
+    st.session_state.update(document=0, document_asked=False)
+
+
 def select_group(column: str, value: str) -> None:
     """The documents of one value of a column."""
     st.session_state[GROUP] = (column, value)
