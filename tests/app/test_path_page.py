@@ -175,9 +175,10 @@ def test_what_the_first_solve_has_so_far_opens_every_page(table, monkeypatch, qu
         assert proved.lower_bound == pytest.approx(result.lower_bound, rel=1e-6) and 0 <= result.gap < np.inf
     noted = [point.result.gap for (point,) in early]
     assert noted == sorted(noted, reverse=True) and run.at(0.3).gap <= noted[-1]
-    monkeypatch.setattr(path_run, "EARLY_S", np.inf)
+    monkeypatch.setattr(path_run, "fits", lambda needed: needed <= 0)
     alone = PathRun(LAMS, 3, SETTINGS, TEXTS)
-    alone.solve(table, lambda stats: True, first=0.3)
+    alone.solve(table, lambda stats: not alone.early, first=0.3)
+    assert len(alone.points) == len(LAMS), "where memory is short nothing is proved in between"
     for point, other in zip(run.points, alone.points, strict=True):  # looking at it changes nothing
         np.testing.assert_array_equal(point.result.cover, other.result.cover)
         assert point.result.lower_bound == other.result.lower_bound

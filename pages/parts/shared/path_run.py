@@ -39,7 +39,7 @@ from cflengine.compression import (
     solve_path,
     solve_relay,
 )
-from cflengine.engine import NAN, IterationStats, Listener, TerminationReason, relative_gap, round_down, round_up
+from cflengine.engine import NAN, IterationStats, Listener, TerminationReason, fits, relative_gap, round_down, round_up
 from cflengine.text import USUAL_TOKENS, KGramIndex, Phrasebook, TokenChoice, TokenTable, index_by_sorting
 
 QUICK_S = 20.0  # what a homotopy may take to be run without having been asked for
@@ -47,7 +47,7 @@ BETWEEN = 9  # values of the slider between two λ of the path, on average
 _CANDIDATES = 40  # most used K-grams that are looked at for one that is shown
 LOOK_S = 0.3  # between two pictures of the first solve
 EARLY_S, EARLY_GAP = 3.0, 0.1  # from when on, and how good, the first solve's best solution opens all pages
-EARLY_TOKENS = 20_000_000  # at most: proving it in between takes about 20 bytes a token
+EARLY_BYTES = 40  # a token, which have to be free: proving it in between takes about half of them
 BRIEF_TOKENS, BRIEF_GAP = 300_000, 0.01  # larger ones: each λ to that gap before any further
 KEEP_ASKED = 12  # solutions beside the path's own that are kept, each of 5 bytes a token
 
@@ -360,8 +360,8 @@ class _Watcher:
         self.next = time.perf_counter() + max(LOOK_S, 10 * (time.perf_counter() - now))
         began, gap = time.perf_counter(), relative_gap(run.best_objective, run.lower_bound)
         known = self.run.points[0].result.gap if self.run.points else EARLY_GAP
-        small = run.index.n_tokens <= EARLY_TOKENS
-        if began >= self.certified and gap < 0.7 * known and small and hasattr(run, "proved_solution"):
+        proves = began >= self.certified and gap < 0.7 * known and hasattr(run, "proved_solution")
+        if proves and fits(EARLY_BYTES * run.index.n_tokens):
             self.run.note_early(self.lam, run)
             self.certified = time.perf_counter() + 10 * (time.perf_counter() - began)
 
