@@ -12,7 +12,7 @@ from cflengine import Corpus
 from cflengine.compression.analysis.ledger import explain, ledger
 from cflengine.text import Phrasebook
 from pages.parts.read import documents, gram_card
-from pages.parts.shared import corpora
+from pages.parts.shared import corpora, selection
 
 
 @pytest.fixture
@@ -107,7 +107,8 @@ def test_a_document_that_uses_a_phrase_comes_on_show_where_none_there_does(own, 
         __getattr__, __setattr__ = dict.__getitem__, dict.__setitem__
 
     state = State(document=0, **own)
-    monkeypatch.setattr(documents, "st", SimpleNamespace(session_state=state))
+    for module in (documents, selection):
+        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=state))
     monkeypatch.setattr(documents, "_usual", lambda table, first: 0)  # long documents: one at a time
     table = SimpleNamespace(doc_ptr=np.arange(7))
     encoding = SimpleNamespace(document=np.array([0, 4, 4]), gram=np.array([1, 0, 0]))

@@ -337,12 +337,12 @@ def test_what_is_asked_for_passes_what_began_by_itself(own_board):
             job(stats())
 
     by_itself = Job("path", (), path)
-    by_itself.gives_way = own_board.let_pass
+    by_itself.gives_way = True
     own_board.submit(by_itself)
     assert step.wait(10)
     asked = [Job(name, (), lambda job: done.append(job.label)) for name in ("compare", "tasks")]
     later = Job("path", (), lambda job: None)
-    later.gives_way = own_board.let_pass
+    later.gives_way = True
     last = [own_board.submit(job) for job in (*asked, later)][-1]
     questions = [own_board.enqueue(lambda n=n: done.append(n) or 6 // n) for n in (0.5, 0, 9)]
     assert questions[2].cancel()
@@ -350,11 +350,34 @@ def test_what_is_asked_for_passes_what_began_by_itself(own_board):
     assert own_board.place(asked[1]) == "Queued: 1 solve before yours." and own_board.before(later) == 3
     go_on.set()
     last.result(timeout=10)
-    assert done == [1, "compare", "tasks", 0.5, 0, 2, 3] and questions[0].result(10) == 12
+    assert done == [1, 0.5, 0, "compare", "tasks", 2, 3] and questions[0].result(10) == 12
     with pytest.raises(ZeroDivisionError):
         questions[1].result(10)
     assert [job.state for job in (by_itself, *asked, later)] == [DONE] * 4
     assert own_board.place(asked[0]) == ""
+
+
+def test_a_question_is_answered_in_the_midst_of_any_job_and_no_job_is(own_board):
+    done, step, go_on = [], threading.Event(), threading.Event()
+
+    def solve(job: Job) -> None:
+        step.set()
+        assert go_on.wait(10)
+        job(stats())
+        done.append("solved")
+
+    mine = Job("mine", (), solve)
+    own_board.submit(mine)
+    assert step.wait(10)
+    other = own_board.submit(Job("theirs", (), lambda job: done.append("theirs")))
+    question = own_board.enqueue(lambda: done.append("question"))
+    go_on.set()
+    for future in (question, other):
+        future.result(timeout=10)
+    assert done == ["question", "solved", "theirs"]
+    job = Job("beside", (), lambda job: job(stats()))  # in another thread no kernel may run
+    own_board.start(job).join(timeout=10)
+    assert job.state == DONE
 
 
 def test_what_fails_while_it_passes_leaves_the_other_at_work(own_board):
@@ -365,7 +388,7 @@ def test_what_fails_while_it_passes_leaves_the_other_at_work(own_board):
         return "whole" if job(stats()) else "stopped"
 
     by_itself = Job("path", (), path)
-    by_itself.gives_way = own_board.let_pass
+    by_itself.gives_way = True
     own_board.submit(by_itself).result(timeout=10)
     assert failing.state == FAILED and by_itself.result == "whole"
 

@@ -310,7 +310,7 @@ def test_a_sentence_waits_for_the_engine_and_says_so(open_app, monkeypatch):
     assert "busy with a solve" in captions(app) and asking.COMPILED_FIRST not in captions(app)
     with monkeypatch.context() as cold:
         cold.setattr(asking, "_COMPILED", threading.Event())
-        assert f"when it is done. {asking.COMPILED_FIRST}" in captions(sound(app.run()))
+        assert f"at its next step. {asking.COMPILED_FIRST}" in captions(sound(app.run()))
     gate.set()
     busy.result(timeout=10)
     until(lambda: app.session_state["asked_tagged"][1].done())

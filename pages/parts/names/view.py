@@ -25,7 +25,7 @@ from pages.parts.shared.selection import note_changes
 from pages.parts.shared.state import TAGGER, current_job, start_job, stop_job
 from pages.parts.shared.words import at_least, gap_text, many, number, percent, plain
 
-_BUSY = "The engine is busy with a solve; your sentence is tagged when it is done."
+_BUSY = "The engine is busy with a solve; your sentence is tagged at its next step."
 _EXAMPLE = "At the Foggy Goat in Ostermere my friend Wim ordered a Red Weir, and Mrs Brackow a Nine Oars."
 _FACTORS = (0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 

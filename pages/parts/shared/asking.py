@@ -16,7 +16,7 @@ from cflengine import warm_up
 from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
-WAITING = "The solver is busy; this is answered when it is done."
+WAITING = "The solver is busy; this is answered at its next step."
 COMPILED_FIRST = "The engine is compiled first: once after an installation, about half a minute."
 COMPILED_ONCE = "The first time after an installation its solver is compiled: up to half a minute."
 STOPPING = "Stopping: what has been found so far is kept …"

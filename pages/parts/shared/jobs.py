@@ -3,7 +3,8 @@ threads of its own.
 
 The worker thread calls no ``st.*``; it appends rows to its job, and a page takes a copy. One worker, since a solve
 takes all cores; its first work is to compile the engine. Other sessions' jobs wait, and are told so; but for what the
-app began by itself, which lets them pass at each of its events (:meth:`JobBoard.let_pass`). A job whose page
+app began by itself, which lets them pass at each of its events, as every job does short questions
+(:meth:`JobBoard.let_pass`). A job whose page
 has gone (closed tab, lost browser) is stopped after a grace period long enough for a reload to find it again by the job
 id in its address.
 """
@@ -11,6 +12,7 @@ id in its address.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import math
 import secrets
@@ -54,7 +56,8 @@ class Job:
     key: tuple[Any, ...]
     work: Callable[[Job], Any] | None = field(repr=False)  # None once it is done: it refers to corpora
     solver: str = ""
-    gives_way: Callable[[], object] | None = None  # of work that the app began: at events, lets others pass
+    gives_way: bool = False  # of work that the app began: at events, lets others pass
+    between: Callable[[], object] | None = field(default=None, repr=False)  # what is done at its events, by the board
     passing: bool = False  # of no interest once it is done: forgotten before any other
     beside: bool = False  # in a thread of its own, beside the solver's queue
     id: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -122,8 +125,8 @@ class Job:
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
         self.note(trace_row(stats))
-        if self.gives_way is not None and self.poll():
-            self.gives_way()
+        if self.between is not None and self.poll():
+            self.between()
         return self.poll()
 
     @property
@@ -199,7 +202,8 @@ class JobBoard:
         self._kept: dict[str, Job] = {}
         self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
-        self._asked: deque[Callable[[], object]] = deque()  # work that waits, but for jobs that give way
+        self._asked: deque[Callable[[], object]] = deque()  # jobs that wait, but for those that give way
+        self._questions: deque[Callable[[], object]] = deque()  # short work that waits
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_SOLVER)
 
     def submit(self, job: Job) -> Future:
@@ -210,16 +214,17 @@ class JobBoard:
         self._asked.append(lambda: self._run(job))
         return self._pool.submit(self._run_next)
 
-    def let_pass(self) -> None:
-        """Run what was asked for meanwhile, in the solver's thread, in the midst of a job that gives way: at an event,
-        when it has no kernel at work."""
-        while self._asked and threading.current_thread().name.startswith(_SOLVER):
+    def let_pass(self, jobs: bool) -> None:
+        """Answer the questions that were asked meanwhile, and with ``jobs`` run those, too, in the midst of a job in
+        the solver's thread: at an event, when it has no kernel at work."""
+        while threading.current_thread().name.startswith(_SOLVER) and (self._questions or (jobs and self._asked)):
             self._run_next()
 
     def _run_next(self) -> None:
-        """What was asked for first, unless it has been let pass."""
-        if self._asked:
-            self._asked.popleft()()
+        """The question that was asked first, or the job, unless it has been let pass."""
+        waiting = self._questions or self._asked
+        if waiting:
+            waiting.popleft()()
 
     def start(self, job: Job) -> threading.Thread:
         """Begin a job that is no solve, at once; the thread it runs in."""
@@ -258,8 +263,8 @@ class JobBoard:
             self._held.pop(session, None)
 
     def enqueue(self, work: Callable[[], Any]) -> Future:
-        """Run something in the solver's thread, unlisted, after what was asked for already; like jobs it passes those
-        that give way."""
+        """Answer a question in the solver's thread, unlisted: before jobs that wait, and at the next event of one that
+        runs. It should be short."""
         future: Future = Future()
 
         def answer() -> None:
@@ -270,7 +275,7 @@ class JobBoard:
             except BaseException as error:  # as the pool does: what asks for the result is told
                 future.set_exception(error)
 
-        self._asked.append(answer)
+        self._questions.append(answer)
         self._pool.submit(self._run_next)
         return future
 
@@ -319,6 +324,7 @@ class JobBoard:
             if not job.begin():
                 return
             assert job.work is not None
+            job.between = functools.partial(self.let_pass, job.gives_way)
             job.result = job.work(job)
             job.state = DONE
         except (ValueError, MemoryError) as error:  # MemoryLimitError included: sentences meant for the user
@@ -328,7 +334,7 @@ class JobBoard:
             what = "Reading" if job.beside else "The solver"
             job.error, job.state = f"{what} failed unexpectedly; the terminal has the details.", FAILED
         finally:
-            job.work = None
+            job.work = job.between = None
             job.weigh()
             for other in list(self._jobs.values()):
                 if other is not job and other.so_far is not None and other.so_far is job.result:

@@ -330,7 +330,7 @@ def explore() -> None:
         return run
 
     job = Job(loaded.corpus.name, path_key(), work, solver="path", so_far=run)
-    job.gives_way = BOARD.let_pass
+    job.gives_way = True
     if before is not None and before.so_far.points:
         st.session_state.earlier_path = before.id
     st.session_state.update(path_here=None, path_gram=None, path_refine=None)
