@@ -12,7 +12,21 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from visiting import TINY, captions, in_address, numbers, path_job, press, show, sidebar, sound, until, upload, use
+from visiting import (
+    TINY,
+    captions,
+    in_address,
+    numbers,
+    path_job,
+    press,
+    show,
+    sidebar,
+    sound,
+    unfold,
+    until,
+    upload,
+    use,
+)
 
 from cflengine import Corpus, CorpusError
 from pages.parts.shared import corpora, jobs, state
@@ -232,7 +246,7 @@ def test_the_sample_is_there_with_its_counts(open_app):
 
 
 def test_an_upload_is_read_and_can_be_read_otherwise(open_app):
-    app = upload(open_app(), "tiny.csv", TINY.encode())
+    app = unfold(upload(open_app(), "tiny.csv", TINY.encode()))
     assert app.selectbox(key="column_tiny.csv").value == "text"
     assert app.dataframe[0].value["text"].tolist()[1] == "The dog sat on the mat."
     assert numbers(app) == {"Documents": "3", "Tokens": "37", "Types": "19", "Left out": "1"}
@@ -247,7 +261,7 @@ def test_an_upload_is_read_and_can_be_read_otherwise(open_app):
 
 
 def test_another_column_and_fewer_documents(open_app):
-    app = upload(open_app(), "tiny.csv", TINY.encode())
+    app = unfold(upload(open_app(), "tiny.csv", TINY.encode()))
     app.selectbox(key="column_tiny.csv").set_value("=who")
     [limit] = [box for box in app.number_input if box.label.startswith("Read at most")]
     limit.set_value(2)
@@ -276,7 +290,7 @@ def test_other_files(open_app, name, data, documents):
 
 
 def test_paragraphs(open_app):
-    app = upload(open_app(), "x.txt", b"one\ntwo\n\nthree four\n")
+    app = unfold(upload(open_app(), "x.txt", b"one\ntwo\n\nthree four\n"))
     sound(app.toggle[0].set_value(True).run())
     assert len(app.dataframe[0].value) == 2
     press(app, "Use this corpus")
@@ -324,7 +338,9 @@ def test_a_bad_upload_is_one_sentence_and_keeps_the_corpus(open_app, name):
 
 
 def test_a_line_of_ten_megabytes_is_read_and_not_sent_whole(open_app):
-    app = upload(open_app(), "line.csv", b"text,more\n" + b"x" * (10 << 20) + b"," + b"y z " * (1 << 18) + b"\n")
+    app = unfold(
+        upload(open_app(), "line.csv", b"text,more\n" + b"x" * (10 << 20) + b"," + b"y z " * (1 << 18) + b"\n")
+    )
     sound(app.selectbox(key="column_line.csv").set_value("text").run())
     press(app, "Use this corpus")
     assert numbers(app)["Tokens"] == "1"

@@ -3,10 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import io
 import threading
 
+import pandas as pd
 import pytest
-from visiting import TINY, in_address, markdown, pathed, press, read, show, sidebar, solved, sound, until, upload
+from visiting import (
+    TINY,
+    in_address,
+    markdown,
+    pathed,
+    press,
+    read,
+    show,
+    sidebar,
+    solved,
+    sound,
+    unfold,
+    until,
+    upload,
+)
 
 from cflengine.engine import Stopped, Watch
 from cflengine.text import Tokenizer, read_corpus, reading_watched
@@ -119,7 +135,7 @@ def test_html_is_named_and_taken_out_at_a_press(open_app):
 def test_another_encoding_can_be_chosen(open_app):
     """Of a text too short to tell its language from others in the same alphabet's place."""
     rows = "text,label\n" + "".join(f"привет пиво {k},a\n" for k in range(8))
-    app = upload(open_app(), "beer.csv", rows.encode("koi8-r"))
+    app = unfold(upload(open_app(), "beer.csv", rows.encode("koi8-r")))
     (box,) = [box for box in app.selectbox if box.label == "Encoding"]
     sound(box.set_value("koi8-r").run())
     press(app, "Use this corpus")
@@ -206,3 +222,17 @@ def test_a_watch_stops_reading_and_counting(tmp_path, pattern):
     with pytest.raises(Stopped):
         for _ in range(3):
             Tokenizer(pattern)(["a few words"] * 1000, Watch(poll))
+
+
+def test_what_a_workbook_begins_with_is_read_once(open_app, monkeypatch):
+    seen = []
+    inner = sources.preview_corpus
+    monkeypatch.setattr(sources, "preview_corpus", lambda *given, **more: seen.append(more) or inner(*given, **more))
+    book = io.BytesIO()
+    pd.DataFrame({"text": ["a cat", "a dog"]}).to_excel(book, index=False)
+    app = upload(open_app(), "beer.xlsx", book.getvalue())
+    assert len(seen) == 1, "how it may be read otherwise is folded away"
+    unfold(app)
+    assert len(seen) == 2 and len(app.dataframe[0].value) == 2
+    sound(app.run())
+    assert len(seen) == 2

@@ -79,6 +79,12 @@ def upload(app: AppTest, name: str, data: bytes) -> AppTest:
     return read(app.file_uploader[0].upload(name, data, "application/octet-stream").run())
 
 
+def unfold(app: AppTest) -> AppTest:
+    """How the file that was read may be read otherwise."""
+    app.session_state["reread"] = True
+    return sound(app.run())
+
+
 def read(app: AppTest) -> AppTest:
     """The app once what it reads has been read."""
     job = BOARD.get(app.session_state[f"{state.READ}_id"])

@@ -27,6 +27,7 @@ ENCODINGS = (
     "utf-8", "utf-16", "cp1252", "latin-1", "cp1250", "cp1251", "koi8-r", "cp1253", "cp1254", "cp1255", "cp1256",
     "big5", "gb18030", "shift_jis", "euc_jp", "euc_kr",
 )  # fmt: skip
+_PREVIEWS = 4  # that are kept: workbooks take a while to open
 FORMATS = "CSV, TSV, JSONL, Parquet, Excel or TXT (each also .gz), a ZIP of .txt files, or a project file"
 
 
@@ -188,8 +189,11 @@ def _reread() -> None:
         st.info(f"Which column of {plain(file['name'])} holds the text?")
         _mapping(file)
     else:
-        with st.expander(f"Read {plain(file['name'])} otherwise", bool(state.get("reading_error")), key="reread"):
-            _mapping(file)
+        title, failed = f"Read {plain(file['name'])} otherwise", bool(state.get("reading_error"))
+        more = st.expander(title, failed, key="reread", on_change="rerun")
+        if more.open:
+            with more:
+                _mapping(file)
 
 
 def offer_without_html(loaded: LoadedCorpus) -> None:
@@ -204,12 +208,21 @@ def offer_without_html(loaded: LoadedCorpus) -> None:
 
 
 def _previewed(file: dict[str, Any], options: dict[str, Any]) -> Any:
-    """The beginning of a file, read like that; None where it cannot be, which is said."""
-    try:
-        return preview_corpus(file["path"], name=file["name"], **options)
-    except CorpusError as error:
-        st.error(plain(str(error)))
-        return None
+    """The beginning of a file, read like that once, as long as it stays the same; None where it cannot be, which is
+    said."""
+    about = file["path"].stat()
+    known = st.session_state.setdefault("previews", {})
+    key = (str(file["path"]), about.st_mtime_ns, about.st_size, *sorted(options.items()))
+    if key not in known:
+        try:
+            found = preview_corpus(file["path"], name=file["name"], **options)
+        except CorpusError as error:
+            st.error(plain(str(error)))
+            return None
+        if len(known) >= _PREVIEWS:
+            known.clear()
+        known[key] = found
+    return known[key]
 
 
 def _mapping(file: dict[str, Any]) -> None:
