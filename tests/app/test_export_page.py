@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import math
 import re
 from dataclasses import replace
 
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_results import downloads  # noqa: F401
 from visiting import press, show, sound, until, upload, use
 
 from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
 from cflengine.compression.project_file import read_project
-from pages.parts.export import report
+from pages.parts.compare.run import CompareChoice
+from pages.parts.embeddings.run import EmbedChoice
+from pages.parts.export import choices, report
+from pages.parts.groups.run import WeightsChoice
 from pages.parts.lab.tightness import LISTED, tightness_of
+from pages.parts.losses.run import LossChoice
 from pages.parts.shared.corpora import SAMPLE, recall
 from pages.parts.shared.jobs import BOARD
 from pages.parts.shared.settings import Settings, settings_of
+from pages.parts.tasks.run import TasksChoice
+from pages.parts.telling.run import Wanted
 
 NASTY = '<script>alert("x")</script> =cmd() & <b>bold</b>'
 ROWS = pd.DataFrame(
@@ -104,6 +113,73 @@ def test_a_project_brings_everything_back(exported, downloads, open_app):  # noq
     assert app.session_state["opened_path"] == (None, None), "a path that is solved later takes its place for good"
     sound(show(app, "phrases"))
     assert not any(button.label == "Compress it" for button in app.button)
+
+
+#: pages with choices that a project keeps -> their name in the session
+CHOOSING = {"tasks": "tasks", "sentences": "telling", "clusters": "weights", "compare": "compare", "losses": "loss",
+            "embeddings": "embed"}  # fmt: skip
+
+
+def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  # noqa: F811
+    app, state = exported, exported.session_state
+    for page in CHOOSING:
+        show(app, page)
+    names = [f"{name}_choice" for name in CHOOSING.values()]
+    state["compare_choice"] = replace(state["compare_choice"], groups=("b", "a"))
+    state["weights_choice"] = replace(state["weights_choice"], ridge=10.0, rounds=4)
+    state["telling_choice"] = replace(state["telling_choice"], groups="clause", seed=7)
+    state["loss_choice"] = replace(state["loss_choice"], C=3.0, constraints=("nonnegative", "monotone:late,mat"))
+    state["tasks_choice"] = replace(state["tasks_choice"], n_lams=4, how="group", by="=id")
+    state["embed_choice"] = replace(state["embed_choice"], kernel="linear", permutations=99)
+    state["phrase_query"], state["selected_group"], state["document"] = "sat on", ("feature", "b"), 5
+    chosen = {name: state[name] for name in names}
+    show(app, "features")
+    data = downloads["Project file"]()
+    press(show(app, "corpus"), "Sample reviews")
+    for page in CHOOSING:
+        show(app, page)
+    assert all(state[name] != chosen[name] for name in names) and "document" not in state
+    app = upload(show(app, "corpus"), "mine.cflproject", data)
+    for page in ("pointers", *CHOOSING):
+        show(app, page)
+    assert {name: state[name] for name in names} == chosen
+    assert (state["phrase_query"], state["selected_group"], state["document"]) == ("sat on", ("feature", "b"), 5)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+    | st.sampled_from(["feature", "a", "b", "fair:0.01", "fair:9", "box:-1:1", "hinge", "quantile", "drawn", "group"]),
+    lambda inner: st.lists(inner, max_size=4), max_leaves=6,
+)  # fmt: skip
+
+
+@given(st.data())
+def test_no_file_makes_a_choice_that_no_page_could_have_made(data):
+    fields = {name: list(checks) for name, (_, checks) in choices._KEPT.items()}
+    given_ = {name: data.draw(st.fixed_dictionaries(dict.fromkeys(own, VALUES))) for name, own in fields.items()}
+    given_ |= {name: data.draw(VALUES) for name in ("phrase", "group", "document")}
+    for wrong in (given_, data.draw(VALUES), {name: data.draw(VALUES) for name in fields}):
+        found = choices.session_values(json.loads(json.dumps(wrong)), "id")
+        for name, (kind, checks) in choices._KEPT.items():
+            choice = found.get(f"{name}_choice")
+            assert choice is None or (
+                isinstance(choice, kind) and all(f(getattr(choice, n)) for n, f in checks.items())
+            )
+        hash(tuple(found.values()))
+
+
+def test_what_does_not_fit_the_corpus_is_left(exported):
+    state = exported.session_state
+    known = {"corpus": state["corpus_id"]}
+    wrong = {
+        "tasks": TasksChoice(("nothing",)), "telling": Wanted("feature", ("a", "z")),
+        "weights": WeightsChoice("feature", "z"), "compare": CompareChoice("feature", ("a", "z")),
+        "loss": LossChoice("feature", False, "huber", constraints=("fair:0.5",)), "embed": EmbedChoice("no", ()),
+    }  # fmt: skip
+    for page, name in CHOOSING.items():
+        state[f"{name}_choice"], state[f"{name}_corpus"] = wrong[name], known["corpus"]
+        show(exported, page)
+        assert state[f"{name}_choice"] != wrong[name]
 
 
 def test_a_broken_project_is_one_sentence(open_app, exported, downloads):  # noqa: F811

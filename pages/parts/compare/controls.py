@@ -53,7 +53,11 @@ def _choice(columns: dict[str, list[str]]) -> CompareChoice:
         column, own = along
     groups = sorted(columns[column], key=lambda name: name != own)[:FIRST]  # that one, and the most frequent
     usual = CompareChoice(column, tuple(name for name in columns[column] if name in groups))
-    return session_choice("compare", COMPARE, lambda one: one.column in columns, lambda: usual)
+
+    def fits(one: CompareChoice) -> bool:
+        return one.column in columns and set(one.groups) <= set(columns[one.column]) and len(one.groups) <= MOST_GROUPS
+
+    return session_choice("compare", COMPARE, fits, lambda: usual)
 
 
 def _take_column(columns: dict[str, list[str]]) -> None:

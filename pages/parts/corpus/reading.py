@@ -4,9 +4,9 @@ that no script run waits for it; then it becomes the session's."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NoReturn
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import streamlit as st
 
@@ -27,11 +27,13 @@ PATIENCE_S = 1.0  # what is read within that needs no progress
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read. run, settings: of a project, its certified path and the settings it was left with."""
+    """What was read. run, settings, kept: of a project, its certified path, the settings it was left with, and what the
+    session takes over, by its names there."""
 
     loaded: LoadedCorpus
     run: PathRun | None = None
     settings: Settings | None = None
+    kept: Mapping[str, Any] = field(default_factory=dict)
 
 
 def choose(read: Callable[[Watch], Reading], name: str, total: int = 0) -> NoReturn:
@@ -95,7 +97,7 @@ def take_read() -> None:
     if found.run is not None:
         keep_path(found.loaded, found.run)
     if found.settings is not None:
-        state.project_settings = (found.loaded.id, found.settings)
+        state.project_settings = (found.loaded.id, {"settings": found.settings, **found.kept})
     state.update(reading_error="", ask_column=False)
     take_corpus(found.loaded)
 

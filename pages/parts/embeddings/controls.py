@@ -121,7 +121,7 @@ def _choice(columns: dict[str, list[str]]) -> EmbedChoice:
 
     def fits(one: EmbedChoice) -> bool:
         there = one.vectors is None or Path(one.vectors[0]).exists()  # an upload goes with the session it was made in
-        return there and set(one.classes) <= set(columns.get(one.column, []))
+        return there and one.column in columns and set(one.classes) <= set(columns[one.column])
 
     return session_choice("embed", EMBED, fits, usual)
 

@@ -239,7 +239,20 @@ def _choice(columns: dict[str, bool]) -> LossChoice:
         column = next(iter(columns))
         return LossChoice(column, columns[column], _usual(columns[column]), test=usual_test(column))
 
-    return session_choice("loss", LOSS, lambda one: columns.get(one.column) == one.numbers, usual)
+    return session_choice("loss", LOSS, lambda one: _fits(one, columns), usual)
+
+
+def _fits(choice: LossChoice, columns: dict[str, bool]) -> bool:
+    """Whether it can be asked for here."""
+    if columns.get(choice.column) != choice.numbers:
+        return False
+    if choice.loss != DRAWN and LOSSES[choice.loss][0] != choice.of:
+        return False
+    kinds = {one.partition(":")[0]: one for one in choice.constraints}
+    allowed = {f"fair:{most:g}" for most in _FAIRNESS} | {"nonnegative", "box:-1:1"}
+    if any(one not in allowed for name, one in kinds.items() if name != "monotone"):
+        return False
+    return "fair" not in kinds or choice.sensitive in _sensitive_columns(choice)
 
 
 def _set(**changes: Any) -> None:

@@ -58,9 +58,9 @@ def choose_corpus(loaded: LoadedCorpus) -> None:
     known = usual_max_gram(before.tokens) if before is not None else Settings().max_gram
     if not back and settings().max_gram == known:
         change_settings(max_gram=usual_max_gram(loaded.tokens))
-    project, chosen = st.session_state.get("project_settings", (None, None))
+    project, kept = st.session_state.get("project_settings", (None, {}))
     if project == loaded.id:
-        st.session_state.update(settings=chosen, project_settings=(None, None))
+        st.session_state.update({**kept, "project_settings": (None, {})})
     opened, job_id = st.session_state.get("opened_path", (None, None))
     if loaded.id == corpora.SAMPLE:
         st.session_state[f"{PATH}_id"] = st.session_state.get(f"{PATH}_id") or SAMPLE_JOB

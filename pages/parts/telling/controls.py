@@ -56,7 +56,10 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
         dev = corpus_part(column, DEV_NAMES) or Wanted.dev
         return Wanted(column, _usual(columns[column]), test=usual_test(column), dev=dev)
 
-    return session_choice("telling", TELLING, lambda one: set(one.classes) <= set(columns.get(one.column, [])), usual)
+    def fits(one: Wanted) -> bool:
+        return one.column in columns and set(one.classes) <= set(columns[one.column]) and len(one.classes) <= MOST_TOLD
+
+    return session_choice("telling", TELLING, fits, usual)
 
 
 def _usual(values: list[str]) -> tuple[str, ...]:
