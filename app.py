@@ -61,6 +61,12 @@ span[data-baseweb="tag"] span,
 [data-testid="stCaptionContainer"] { opacity: 0.84; }
 [data-testid="stMarkdownContainer"] > :is(p, ul) { max-width: 46rem; }
 [data-testid="stCaptionContainer"] > :is(p, ul) { max-width: 40rem; }
+[data-testid="stCode"] .token { color: light-dark(#4f525c, #c3c6cf) !important; } /* its colours are as pale */
+[data-testid="stCode"] .token:is(.keyword, .parameter, .variable, .builtin, .function) {
+  color: light-dark(#0b5cad, #6cb8ff) !important;
+}
+[data-testid="stCode"] .token:is(.string, .number, .boolean) { color: light-dark(#0a6b32, #56d38a) !important; }
+[data-testid="stCode"] .token.operator { color: light-dark(#a04000, #ffab66) !important; }
 @media (hover: none) { .stElementContainer:has(.stDataFrame) { margin-top: 1.75rem; } } /* its tools always show */
 @media (max-width: 640px) { .stMainBlockContainer { padding-top: 4.25rem; } }
 @media (max-width: 1050px) {

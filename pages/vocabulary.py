@@ -119,4 +119,4 @@ for column, title, key, cover in zip(
     with column:
         st.markdown(f"**{title}**")
         documents, grams = stage_view(model.corpus_, corpus, chosen, cover)
-        text_view(documents, grams=grams, key=key, height=480, counted="occurs")
+        text_view(documents, grams=grams, key=key, height=480, counted="occurs", name=title)

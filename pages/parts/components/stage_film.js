@@ -17,8 +17,8 @@ class StageFilm {
     this.head = find(".cfl-film-head");
     [this.now, this.end] = [".cfl-film-now", ".cfl-film-end"].map((name) => new TextView(find(name)));
     for (const text of [this.now, this.end]) text.send = ({ gram }) => text.select(gram === LITERAL ? null : gram, true);
-    Object.assign(this.now, { unit: "word", counted: "occurs" });
-    Object.assign(this.end, { unit: "word", counted: "used" });
+    Object.assign(this.now, { unit: "word", counted: "occurs", name: "Text with its pointers at this ζ" });
+    Object.assign(this.end, { unit: "word", counted: "used", name: "Text with its pointers at the end" });
     this.at = 0;
     this.stepper = new Stepper(this.slider, find(".cfl-film-bar button"), STEP_MS, (k) => this.show(k));
     this.listen();

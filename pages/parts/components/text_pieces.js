@@ -51,7 +51,7 @@ class TextView {
     const header = JSON.parse(decoder.decode(bytes.subarray(0, line)));
     this.root.classList.toggle("plain", !header.overlap);
     this.scroller.style.maxHeight = `${header.height}px`;
-    [this.unit, this.counted] = [header.unit, header.counted];
+    [this.unit, this.counted, this.name] = [header.unit, header.counted, header.name];
     const fresh = header.version !== this.version;
     if (fresh) {
       this.version = header.version;
@@ -75,7 +75,7 @@ class TextView {
     this.scale = view.scale;
     if (this.scale) this.documents.forEach(unpack);
     this.root.classList.toggle("heat", Boolean(this.scale));
-    this.scroller.ariaLabel = this.scale ? "Text with the price of every token" : "Text with its pointers";
+    this.scroller.ariaLabel = this.scale ? "Text with the price of every token" : (this.name ?? "Text with its pointers");
     this.spans = []; // place -> span, undefined for plain text and for what is not filled in yet
     this.blocks = [];
     this.chosen = new Set();

@@ -98,6 +98,7 @@ def text_view(
     show_overlap: bool = True,
     unit: str = "word",
     counted: str = "used",
+    name: str = "Text with its pointers",
     on_click: Callable[[], None] | None = None,
 ) -> TextClick | None:
     """Show texts with their pointers; a click (or Enter) on a pointer reruns the page and is returned once.
@@ -109,8 +110,8 @@ def text_view(
     scale: with it every document has prices, and "cost" is a word's mean price. marked: (document, start, end), code
     points of the document with that position in ``documents``; framed, and scrolled to when it changes. found: such
     spans of a search, each lit. height: in pixels, at most. show_overlap: mark the words that more than one pointer
-    covers. unit: what lengths count, in the singular. counted: what "count" says a gram was, so many times. on_click:
-    called before the rerun.
+    covers. unit: what lengths count, in the singular. counted: what "count" says a gram was, so many times. name: for
+    those who hear a page with several. on_click: called before the rerun.
 
     Raises ValueError for pointers outside their text or without an entry in grams; with a scale, for prices that are
     missing or negative and for tokens that overlap.
@@ -125,6 +126,7 @@ def text_view(
         "overlap": show_overlap,
         "unit": unit,
         "counted": counted,
+        "name": name,
     }
     # Bytes, not a dict: Streamlit would write a dict as JSON twice. The browser reads the first line, and the
     # rest only if the version is new to it.

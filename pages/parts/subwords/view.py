@@ -155,7 +155,7 @@ def draw_sentence(run: SubwordRun, size: int, loaded: LoadedCorpus) -> None:
                 continue
             st.markdown(f"**{name}**: {many(len(pieces), 'token')}")
             documents, grams = pieces_view(pieces)
-            text_view(documents, grams=grams, key=f"subwords_view_{name}", height=260, unit="character")
+            text_view(documents, grams=grams, key=f"subwords_view_{name}", height=260, unit="character", name=name)
 
 
 def _beginning(text: str) -> str:

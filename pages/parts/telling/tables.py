@@ -76,7 +76,7 @@ def draw_words(run: ComparisonRun, rows: Rows) -> None:
             own = frame[np.sign(frame["weight"]) == sign].head(200)
             column.markdown(f"Words for **{plain(classes[k])}**")
             column.dataframe(
-                own, hide_index=True, height=320, alt="A row a word",
+                own, hide_index=True, height=320, alt=f"Words for {classes[k]}",
                 column_config={"weight": st.column_config.NumberColumn(format="%.3f")},
             )  # fmt: skip
 

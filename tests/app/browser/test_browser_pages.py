@@ -1,4 +1,5 @@
-"""Every page in a real browser: nothing that axe-core objects to, in light and in dark; charts that can be saved."""
+"""Every page in a real browser: nothing that axe-core objects to, in light and in dark, nothing that does not fit into
+a phone; charts that can be saved."""
 
 from __future__ import annotations
 
@@ -13,13 +14,14 @@ pytestmark = needs_browser
 #: pages that are asked for results, and what is seen once they are there
 RESULTS = {
     "Compare": "clearly more often than the others", "Boilerplate": "Different passages",
-    "Word groups": "F1 of guessing",
+    "Word groups": "F1 of guessing", "Losses": "Gap, proved", "Embeddings": "The classes use words",
 }  # fmt: skip
 LABELS = ("Tasks", "Telling sentences", "Word groups", "Names", "Losses", "Embeddings")
 
 FOUND = {"resultTypes": ["violations"]}  # nodes that pass are not described
 # all but the colours is the same in the dark
 APPEARANCES = {"light": FOUND, "dark": FOUND | {"runOnly": ["color-contrast", "link-in-text-block"]}}
+WIDTHS = (390, 2200)
 SIDEBAR = "[data-testid=stSidebar]"
 APPEARS = "theme => getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme === theme"
 
@@ -78,6 +80,17 @@ def objections(page, title: str, where: dict) -> list[tuple]:
         for violation in found_here["violations"]:
             nodes = [str(node["target"]) for node in violation["nodes"][:3]]
             found.append((title, theme, violation["id"], violation["impact"], nodes))
+    return found + [(title, width, "reaches beyond the window") for width in WIDTHS if not fits(page, width)]
+
+
+def fits(page, width: int) -> bool:
+    """Whether nothing has to be scrolled to from the side at that width of the window."""
+    before = page.viewport_size
+    page.set_viewport_size({"width": width, "height": before["height"]})
+    page.evaluate(AT_REST)
+    found = page.evaluate("() => { const { scrollWidth, clientWidth } = document.querySelector('[data-testid=stMain]');"
+                          " return scrollWidth <= clientWidth + 1; }")  # fmt: skip
+    page.set_viewport_size(before)
     return found
 
 
