@@ -29,9 +29,9 @@ st.header("A report, and the project")
 st.markdown(
     "The **report** is one HTML file that opens anywhere: key figures, text in pieces, phrases, charts, the "
     "certificate, a paragraph on methods. The **project file** brings corpus, phrases and every λ back, the phrase, "
-    "document and group that went along, and what each page was asked for: drop it on the Corpus page. Its bounds are "
-    "proved anew then, from rounded prices, and may come out a little lower. What other pages found is not in it: one "
-    "press of their button finds it again."
+    "document and group that went along, and what most pages were asked for: drop it on the Corpus page. Its bounds "
+    "are proved anew then, from rounded prices, and may come out a little lower. What other pages found is not in it: "
+    "one press of their button finds it again."
 )
 points = path.so_far.points if path is not None else CompressionPath(())
 phrases = phrase_frame(found, loaded)

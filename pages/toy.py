@@ -21,7 +21,7 @@ st.markdown(
     "pointers favour long ones. Here the pieces are made of letters, elsewhere in this app of words."
 )
 st.header("Three ways to store “thatthat”")
-figure = asked("figure_1", (), lambda: figure_table(FIGURE_1, (0.0, 1.0, 8.0)))
+figure = asked("figure_1", (), lambda: figure_table(FIGURE_1, (0.0, 1.0, 8.0)), short=True)
 if figure is None:
     end_page()
 st.dataframe(figure, hide_index=True, alt="Cost of thatthat at λ = 0, 1 and 8")
@@ -34,7 +34,7 @@ lam = kept["lam"] = st.slider("λ", 0.0, 10.0, kept["lam"], 0.25, key="toy_lam")
 if not text.strip():
     st.info("Type a few letters.")
     end_page()
-solution = asked("toy", (text, lam), lambda: solve_toy(text, lam))
+solution = asked("toy", (text, lam), lambda: solve_toy(text, lam), short=True)
 if solution is None:
     end_page()
 documents, grams = toy_view(text, solution)

@@ -197,7 +197,7 @@ def _header(archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
 def _project(header: Mapping[str, Any], corpus_bytes: bytes, path_bytes: bytes | None, name: str) -> Project:
     found = read_corpus(corpus_bytes, name="corpus.parquet", format="parquet", text_column=_TEXT, min_words=0)
     records = found.metadata.pop(_RECORD).to_numpy(dtype=np.int64)
-    source, title = str(header["source"]), str(header["name"])
+    source, title = (str(header[key]).encode(errors="replace").decode() for key in ("source", "name"))
     report = replace(found.report, source=title, format="project", columns=tuple(map(str, found.metadata.columns)))
     corpus = replace(found, name=title, rows=records, report=report)
     if corpus.digest != header["digest"]:

@@ -131,7 +131,7 @@ def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  
     state["loss_choice"] = replace(state["loss_choice"], C=3.0, constraints=("nonnegative", "monotone:late,mat"))
     state["tasks_choice"] = replace(state["tasks_choice"], n_lams=4, how="group", by="=id")
     state["embed_choice"] = replace(state["embed_choice"], kernel="linear", permutations=99)
-    state["phrase_query"], state["selected_group"], state["document"] = "sat on", ("feature", "b"), 5
+    state["phrase_query"], state["selected_group"], state["document"] = "sat on", ("feature", "b"), 4
     chosen = {name: state[name] for name in names}
     show(app, "features")
     data = downloads["Project file"]()
@@ -143,7 +143,7 @@ def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  
     for page in ("pointers", *CHOOSING):
         show(app, page)
     assert {name: state[name] for name in names} == chosen
-    assert (state["phrase_query"], state["selected_group"], state["document"]) == ("sat on", ("feature", "b"), 5)
+    assert (state["phrase_query"], state["selected_group"], state["document"]) == ("sat on", ("feature", "b"), 4)
 
 
 VALUES = st.recursive(
@@ -168,18 +168,47 @@ def test_no_file_makes_a_choice_that_no_page_could_have_made(data):
         hash(tuple(found.values()))
 
 
+WRONG = {
+    "tasks": [TasksChoice(("nothing",)), TasksChoice(("feature",), how="group"), TasksChoice(("feature",), by="no")],
+    "telling": [Wanted("feature", ("a", "z")), Wanted("no", ()), Wanted("feature", ("a", "b"), test="no=x")],
+    "weights": [WeightsChoice("feature", "z"), WeightsChoice("feature", "a", test="no=x")],
+    "compare": [CompareChoice("no", ()), CompareChoice("feature", ("a", "z"))],
+    "loss": [
+        LossChoice("feature", False, "huber"), LossChoice("feature", True, "huber"),
+        LossChoice("feature", False, "hinge", constraints=("fair:0.01", "fair:0.03"), sensitive="=id"),
+        LossChoice("feature", False, "hinge", constraints=("box:0:1",)),
+        LossChoice("feature", False, "hinge", constraints=("fair:0.01",)),
+    ],
+    "embed": [EmbedChoice("no", ()), EmbedChoice("feature", ("z",))],
+}  # fmt: skip
+
+
 def test_what_does_not_fit_the_corpus_is_left(exported):
     state = exported.session_state
-    known = {"corpus": state["corpus_id"]}
-    wrong = {
-        "tasks": TasksChoice(("nothing",)), "telling": Wanted("feature", ("a", "z")),
-        "weights": WeightsChoice("feature", "z"), "compare": CompareChoice("feature", ("a", "z")),
-        "loss": LossChoice("feature", False, "huber", constraints=("fair:0.5",)), "embed": EmbedChoice("no", ()),
-    }  # fmt: skip
     for page, name in CHOOSING.items():
-        state[f"{name}_choice"], state[f"{name}_corpus"] = wrong[name], known["corpus"]
-        show(exported, page)
-        assert state[f"{name}_choice"] != wrong[name]
+        for wrong in WRONG[name]:
+            state[f"{name}_choice"], state[f"{name}_corpus"] = wrong, state["corpus_id"]
+            show(exported, page)
+            assert state[f"{name}_choice"] != wrong
+
+
+@pytest.mark.parametrize("hostile", [
+    {"phrase": "a\ud800b", "group": ["feature", "\udfff"], "document": True},
+    {"phrase": ["a"], "group": "feature", "document": 10**30},
+    {"loss": {"column": "feature", "numbers": False, "loss": "hinge", "points": [[10**400, 1], [1, 2]],
+              "constraints": ["monotone:\ud800,a"], "level": 1e308, "C": 7.0}},
+    {"tasks": {"columns": ["feature"] * 9, "n_lams": True, "held_out": 0}},
+    {"compare": {"column": "feature", "groups": ["a", "a"]}, "telling": {"column": "feature", "classes": ["b", "b"]}},
+    {"weights": {"column": "feature", "name": "a", "ridge": 0.2, "rounds": True, "fine_iter": 10**9}},
+    [], "x", None,
+])  # fmt: skip
+def test_hostile_choices_leave_every_page_sound(exported, hostile):
+    kept = choices.session_values(hostile, exported.session_state["corpus_id"])
+    for name, value in kept.items():
+        exported.session_state[name] = value
+    for page in ("corpus", "pointers", *CHOOSING):
+        sound(show(exported, page))
+    assert "document" not in kept or kept["document"] in (0, 10**30)
 
 
 def test_a_broken_project_is_one_sentence(open_app, exported, downloads):  # noqa: F811

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import json
 import math
@@ -350,7 +351,7 @@ def test_what_is_asked_for_passes_what_began_by_itself(own_board):
     assert own_board.place(asked[1]) == "Queued: 1 solve before yours." and own_board.before(later) == 3
     go_on.set()
     last.result(timeout=10)
-    assert done == [1, 0.5, 0, "compare", "tasks", 2, 3] and questions[0].result(10) == 12
+    assert done == [1, "compare", "tasks", 0.5, 0, 2, 3] and questions[0].result(10) == 12
     with pytest.raises(ZeroDivisionError):
         questions[1].result(10)
     assert [job.state for job in (by_itself, *asked, later)] == [DONE] * 4
@@ -370,14 +371,16 @@ def test_a_question_is_answered_in_the_midst_of_any_job_and_no_job_is(own_board)
     own_board.submit(mine)
     assert step.wait(10)
     other = own_board.submit(Job("theirs", (), lambda job: done.append("theirs")))
-    question = own_board.enqueue(lambda: done.append("question"))
+    long = own_board.enqueue(lambda: done.append("long"))
+    question = own_board.enqueue(lambda: done.append(threading.current_thread().name), short=True)
+    beside = Job("beside", (), lambda job: [job(stats()) for _ in range(3)])
+    beside.between = functools.partial(own_board.let_pass, True)
+    own_board.start(beside).join(timeout=10)
+    assert beside.state == DONE and not done, "in another thread no kernel may run"
     go_on.set()
-    for future in (question, other):
+    for future in (question, other, long):
         future.result(timeout=10)
-    assert done == ["question", "solved", "theirs"]
-    job = Job("beside", (), lambda job: job(stats()))  # in another thread no kernel may run
-    own_board.start(job).join(timeout=10)
-    assert job.state == DONE
+    assert done[0].startswith("solver") and done[1:] == ["solved", "theirs", "long"]
 
 
 def test_what_fails_while_it_passes_leaves_the_other_at_work(own_board):

@@ -235,8 +235,8 @@ def test_the_homotopy_of_the_sample_is_under_the_users_hand(open_app):
     app.session_state["first_stages"] = True
     sound(app.run())
     assert len(run.stages) == 11 and run.first == 1.0
-    film = app.session_state["scrub_film"][2]
-    assert film.stages is run.stages and len(json.loads(film.packed[0])["stages"]) == 11
+    film = json.loads(app.session_state["scrub_film"][1].payload)
+    assert [stage["cost"] for stage in film["stages"]] == [stage.objective for stage in run.stages]
 
 
 def test_the_sample_is_there_with_its_counts(open_app):

@@ -94,7 +94,7 @@ def test_the_homotopy_is_first_where_it_is_quick_and_a_choice_elsewhere(open_app
 
 def film_of(app):
     """What the film of the homotopy is sent."""
-    return json.loads(app.session_state["scrub_film"][2].packed[0])
+    return json.loads(app.session_state["scrub_film"][1].payload)
 
 
 def test_the_film_opens_on_the_document_that_changes_most(monkeypatch):

@@ -118,7 +118,7 @@ class _Poll:
         self.job = job
 
     def __call__(self, stats: object) -> bool:
-        return self.job.poll()
+        return self.job.step()
 
     def poll(self) -> bool:
         return self.job.poll()

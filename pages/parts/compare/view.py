@@ -20,7 +20,6 @@ from pages.parts.shared.selection import (
     select_group,
     select_phrase,
     selected_phrase,
-    show_choice,
 )
 from pages.parts.shared.words import gap_text, many, number, plain
 
@@ -126,7 +125,6 @@ def draw_rates(run: CompareRun, where: str) -> None:
 
 def draw_plot(run: CompareRun, group: str) -> None:
     """All phrases by who has them."""
-    show_choice()
     names = run.choice.groups
     others = next(name for name in names if name != group) if len(names) == 2 else "all others"
     figure = scatter_figure(_telling(run, run.frames[group]), group, others)
@@ -134,7 +132,6 @@ def draw_plot(run: CompareRun, group: str) -> None:
 
     def chosen() -> None:
         select_phrase(run.phrases[int(clicked_point(key)[0])])
-        st.session_state.gram_chosen = True
 
     alt = "Phrases by how often the group has them, and how often the others do"
     figure_view(figure, key, alt, on_point=chosen)

@@ -11,6 +11,14 @@ class FigureView {
     this.resizer = new ResizeObserver(() => this.schedule());
     this.resizer.observe(this.plot);
     this.resizer.observe(this.root);
+    // a redraw in the midst of a drag would throw the reader's box away
+    this.gone = new AbortController();
+    const release = () => {
+      this.dragging = false;
+      this.schedule();
+    };
+    this.plot.addEventListener("pointerdown", () => (this.dragging = true));
+    for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, release, { signal: this.gone.signal });
   }
 
   update(bytes, setTriggerValue) {
@@ -26,8 +34,8 @@ class FigureView {
     }
     this.plot.style.minHeight = `${this.height()}px`; // what is below does not jump
     loadPlotly(header.plotly)
-      .then((plotly) => (this.plotly = plotly))
-      .catch((error) => (this.plot.textContent = error.message))
+      .then((plotly) => drawnBy(this, plotly))
+      .catch((error) => notDrawn(this, error))
       .finally(() => this.schedule());
   }
 
@@ -38,28 +46,39 @@ class FigureView {
   schedule() {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      if (this.plotly && this.figure && this.plot.clientWidth > 0) this.draw();
+      if (this.plotly && this.figure && !this.dragging && this.plot.clientWidth > 0) this.draw();
     });
   }
 
   draw() {
     const full = document.fullscreenElement === this.root;
     const size = { width: this.plot.clientWidth, height: full ? window.innerHeight - 32 : this.height() };
-    const look = JSON.stringify([this.version, size, this.theme]);
-    if (look === this.drawn) return;
+    const look = JSON.stringify([this.version, this.theme]);
+    if (look === this.drawn) {
+      this.resize(size);
+      return;
+    }
     const first = this.drawn === undefined;
-    this.drawn = look;
+    Object.assign(this, { drawn: look, size });
     // a copy: Plotly writes into what it is given
     const { data, layout, frames } = JSON.parse(new TextDecoder().decode(this.bytes));
-    const own = { ...layout, ...size, uirevision: this.version, template: templateOf(this.theme) };
+    const own = { ...layout, ...size, uirevision: "kept", template: templateOf(this.theme) };
     const config = { displayModeBar: false, showTips: false };
     this.plotly.react(this.plot, { data, layout: own, frames, config });
     if (!first) return;
     this.plot.on("plotly_click", ({ points: [point] }) => this.tell?.(plainOf(point.customdata)));
   }
 
+  // Not drawn anew: a film would begin again.
+  resize(size) {
+    if (size.width === this.size.width && size.height === this.size.height) return;
+    this.size = size;
+    this.plotly.relayout(this.plot, size);
+  }
+
   destroy() {
     this.resizer.disconnect();
+    this.gone.abort();
     cancelAnimationFrame(this.frame);
     this.plotly?.purge(this.plot);
   }

@@ -116,7 +116,8 @@ function menuOf(chart, tools) {
     const button = buttonOf("Full screen");
     button.addEventListener("click", () => {
       open(false);
-      whole.requestFullscreen();
+      if (document.fullscreenElement) document.exitFullscreen();
+      else whole.requestFullscreen();
     });
     choices.append(button);
   }

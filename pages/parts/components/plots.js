@@ -36,6 +36,18 @@ function loadPlotly(url) {
   return window.cflPlotly;
 }
 
+// What a chart does once the library is there, and where it could not be loaded, which the next update may mend.
+function drawnBy(chart, plotly) {
+  if (chart.plot.dataset.failed) chart.plot.replaceChildren();
+  delete chart.plot.dataset.failed;
+  chart.plotly = plotly;
+}
+
+function notDrawn({ plot }, error) {
+  plot.dataset.failed = "yes";
+  plot.textContent = error.message;
+}
+
 function themeOf(root) {
   const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue(name).trim();

@@ -16,7 +16,7 @@ class StageFilm {
     [this.stage, this.plot, this.cursor] = [".cfl-film-stage", ".cfl-film-plot", ".cfl-film-cursor"].map(find);
     this.head = find(".cfl-film-head");
     [this.now, this.end] = [".cfl-film-now", ".cfl-film-end"].map((name) => new TextView(find(name)));
-    for (const text of [this.now, this.end]) text.send = ({ gram }) => text.select(gram === LITERAL ? null : gram, true);
+    for (const text of [this.now, this.end]) text.send = ({ gram }) => this.choose(text, gram);
     Object.assign(this.now, { unit: "word", counted: "occurs", name: "Text with its pointers at this ζ" });
     Object.assign(this.end, { unit: "word", counted: "used", name: "Text with its pointers at the end" });
     this.at = 0;
@@ -50,8 +50,8 @@ class StageFilm {
       this.take(JSON.parse(decoder.decode(bytes.subarray(line + 1))));
     }
     loadPlotly(header.plotly)
-      .then((plotly) => (this.plotly = plotly))
-      .catch((error) => (this.note.textContent = error.message))
+      .then((plotly) => drawnBy(this, plotly))
+      .catch((error) => notDrawn(this, error))
       .finally(() => this.schedule());
   }
 
@@ -65,12 +65,8 @@ class StageFilm {
       `Up to the dotted line, ζ = ${film.stays.toFixed(2)}, every word has a pointer of at least that weight in the ` +
       "relaxation already, which therefore stays optimal.";
     this.note.textContent = last === 0 ? "The solve ended at ζ = 0, so there is one stage to look at." : stays;
-    this.end.load(this.textOf(film.end));
+    this.load(this.end, film.end);
     this.show(Math.min(this.at, last));
-  }
-
-  textOf({ documents, grams, counts }) {
-    return { documents: this.film.shared.map((doc, d) => ({ ...doc, ...documents[d] })), grams, counts };
   }
 
   show(k) {
@@ -87,9 +83,19 @@ class StageFilm {
       fact("Cost, rounded here", integer(stage.cost), "of these pointers and their dictionary"),
       fact("Re-encoded", integer(stage.repaired), "the same dictionary, every document at its least cost"),
     );
-    this.now.load(this.textOf(stage));
+    this.load(this.now, stage);
     this.now.toTop(this.now.reading);
     this.putCursor();
+  }
+
+  // A text in another state: what was chosen there stays so, where it still stands.
+  load(text, { documents, grams, counts }) {
+    text.load({ documents: this.film.shared.map((doc, d) => ({ ...doc, ...documents[d] })), grams, counts });
+    this.choose(text, text.selected);
+  }
+
+  choose(text, gram) {
+    text.select(gram !== null && text.grams[gram] ? gram : null, true);
   }
 
   stageAt(clientX) {

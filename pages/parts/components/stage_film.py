@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -64,42 +62,40 @@ _component = st.components.v2.component(
 Grams = Mapping[int, tuple[str, int, float]]
 
 
-@dataclass(frozen=True)
-class Film:
-    """What the browser gets, encoded once, however often it is drawn.
+class Film(NamedTuple):
+    """What the browser gets, JSON, and its version: made once, however often it is drawn."""
 
-    stages: by rising ζ. bound: proved, of the objective; 0 or less where there is none. documents: dicts of "title",
-    "text" and "meta"; views: a stage each, of each document its pointers, with the grams they use, id → (label,
-    occurrences, cost); end: the same of the result, its uses counted.
-    """
+    payload: bytes
+    version: str
 
-    stages: Sequence[StageSnapshot]
-    bound: float
-    documents: Sequence[Mapping[str, str]]
-    views: Sequence[tuple[Sequence[Mapping[str, Any]], Grams]]
-    end: tuple[Sequence[Mapping[str, Any]], Grams]
-
-    @cached_property
-    def packed(self) -> tuple[bytes, str]:
-        """What is sent, and its version."""
+    @classmethod
+    def of(
+        cls,
+        stages: Sequence[StageSnapshot],
+        bound: float,
+        documents: Sequence[Mapping[str, str]],
+        views: Sequence[tuple[Sequence[Mapping[str, Any]], Grams]],
+        end: tuple[Sequence[Mapping[str, Any]], Grams],
+    ) -> Film:
+        """From what is shown. stages: by rising ζ. bound: proved, of the objective; 0 or less where there is none.
+        documents: dicts of "title", "text" and "meta"; views: a stage each, of each document its pointers, with the
+        grams they use, id → (label, occurrences, cost); end: the same of the result, its uses counted."""
         view = {
-            "shared": shared_texts(self.documents),
-            "end": text_state(self.documents, *self.end),
-            "bound": self.bound if self.bound > 0 else None,
-            "stays": _stays(self.stages[0]),
+            "shared": shared_texts(documents),
+            "end": text_state(documents, *end),
+            "bound": bound if bound > 0 else None,
+            "stays": _stays(stages[0]),
             "stages": [
-                _numbers(stage) | text_state(self.documents, *view)
-                for stage, view in zip(self.stages, self.views, strict=True)
+                _numbers(stage) | text_state(documents, *view) for stage, view in zip(stages, views, strict=True)
             ],
         }
-        return packed(view)
+        return cls(*packed(view))
 
 
 def stage_film(film: Film, *, key: str, height: int = 300) -> None:
     """Show the film. height: of either text, in pixels, at most."""
-    payload, version = film.packed
-    header = {"version": version, "height": height, "plotly": site_url(PLOTLY_JS_URL)}
-    _component(key=key, data=json.dumps(header).encode() + b"\n" + payload)
+    header = {"version": film.version, "height": height, "plotly": site_url(PLOTLY_JS_URL)}
+    _component(key=key, data=json.dumps(header).encode() + b"\n" + film.payload)
 
 
 def _stays(first: StageSnapshot) -> float | None:

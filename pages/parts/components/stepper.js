@@ -12,10 +12,10 @@ class Stepper {
   }
 
   play() {
-    const last = Number(this.slider.max);
-    if (Number(this.slider.value) === last) this.show(0);
+    if (Number(this.slider.value) === Number(this.slider.max)) this.show(0);
     this.button.textContent = "❚❚ Pause";
     const step = () => {
+      const last = Number(this.slider.max); // others may have come meanwhile
       const next = Number(this.slider.value) + 1;
       this.show(Math.min(next, last));
       this.playing = next < last ? setTimeout(step, this.stepMs) : null;

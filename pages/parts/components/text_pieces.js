@@ -400,6 +400,7 @@ class TextView {
 
   step(by) {
     const starts = this.startsOf(this.selected);
+    if (!starts.length) return;
     this.current = (this.current + by + starts.length) % starts.length;
     this.showFound();
     this.focusable(starts[this.current]);

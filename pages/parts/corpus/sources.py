@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -137,7 +138,7 @@ def _upload() -> None:
 def _read(file: dict[str, Any]) -> None:
     """Read a file as it is read by default; where its text is not plain to see, ask."""
     state = st.session_state
-    state.update(opened=file, reading_error="", ask_column=False)
+    state.update(opened=file, reading_error="", ask_column=False, previews={})
     if is_project(file["path"]):
         state.opened = None  # there is nothing in it that could be read otherwise
         choose(lambda watch: open_project(file["path"], file["name"]), file["name"], _size(file["path"]))
@@ -213,16 +214,19 @@ def _previewed(file: dict[str, Any], options: dict[str, Any]) -> Any:
     about = file["path"].stat()
     known = st.session_state.setdefault("previews", {})
     key = (str(file["path"]), about.st_mtime_ns, about.st_size, *sorted(options.items()))
-    if key not in known:
-        try:
-            found = preview_corpus(file["path"], name=file["name"], **options)
-        except CorpusError as error:
-            st.error(plain(str(error)))
-            return None
+    if key in known:
+        return known[key]
+    try:
+        found = preview_corpus(file["path"], name=file["name"], **options)
+    except CorpusError as error:
+        st.error(plain(str(error)))
+        return None
+    found = replace(found, rows=shortened(without_midnight(found.rows)))
+    if file["path"].is_file():  # what is in a folder may change, and the folder not
         if len(known) >= _PREVIEWS:
             known.clear()
         known[key] = found
-    return known[key]
+    return found
 
 
 def _mapping(file: dict[str, Any]) -> None:
@@ -267,7 +271,7 @@ def _mapping(file: dict[str, Any]) -> None:
         help="Tags such as <br />, comments, and references such as &amp;amp; for what they stand for.",
     )  # fmt: skip
     st.dataframe(
-        shortened(without_midnight(preview.rows)),
+        preview.rows,
         height=table_height(len(preview.rows), 220),
         hide_index=True,
         alt="The first records of the file",

@@ -112,7 +112,7 @@ class _Stage:
             "words and vectors": "Cutting texts into words, making vectors", "width": "Finding the kernel's width",
             "pairs of words": "Comparing all pairs of words", "permutations": "Exchanging labels at random",
         }.get(stats.stage, stats.stage)  # fmt: skip
-        return self.job.poll()
+        return self.job.step()
 
     def poll(self) -> bool:
         return self.job.poll()
@@ -232,7 +232,7 @@ class _Epoch:
         row = {"epoch": stats.iteration, "loss": stats.objective} | dict(stats.extra)
         self.run.rows.append(row)
         self.run.stage = f"Epoch {stats.iteration} of {self.run.choice.epochs}"
-        return self.job.poll()
+        return self.job.step()
 
     def poll(self) -> bool:
         return self.job.poll()

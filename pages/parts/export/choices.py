@@ -1,4 +1,4 @@
-"""What pages were asked for, and what goes along with the user, as plain values in a project's file.
+"""What most pages were asked for, and what goes along with the user, as plain values in a project's file.
 
 A file may say anything: a value that no control of the page could have made is left at its default, and what does not
 fit the corpus a page leaves by itself (:func:`~pages.parts.shared.selection.session_choice`).
@@ -6,6 +6,7 @@ fit the corpus a page leaves by itself (:func:`~pages.parts.shared.selection.ses
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
@@ -19,7 +20,7 @@ from pages.parts.embeddings.run import EmbedChoice
 from pages.parts.groups.run import RIDGES, WeightsChoice
 from pages.parts.losses.loss_editor import clean_points
 from pages.parts.losses.run import COSTS, TITLES, LossChoice
-from pages.parts.shared.selection import GROUP, PHRASE
+from pages.parts.shared.selection import GROUP, PATTERN, PHRASE
 from pages.parts.tasks.run import HOW, TasksChoice
 from pages.parts.telling.run import Wanted
 
@@ -28,15 +29,16 @@ _LONGEST = 1_000  # characters of a name or a phrase
 
 
 def _name(value: Any) -> bool:
-    return isinstance(value, str) and len(value) <= _LONGEST
+    """Half of a surrogate pair, which JSON can say, could not be shown."""
+    return isinstance(value, str) and len(value) <= _LONGEST and not re.search("[\ud800-\udfff]", value)
 
 
 def _names(value: Any) -> bool:
-    return isinstance(value, tuple) and all(map(_name, value))
+    return isinstance(value, tuple) and all(map(_name, value)) and len(set(value)) == len(value)
 
 
 def _whole(low: int, high: int) -> _Check:
-    return lambda value: isinstance(value, int) and low <= value <= high
+    return lambda value: type(value) is int and low <= value <= high
 
 
 def _one_of(*values: Any) -> _Check:
@@ -47,7 +49,7 @@ _share = _one_of(0.1, 0.2, 0.3, 0.4)
 
 
 def _part(value: Any) -> bool:
-    return _share(value) or (_name(value) and "=" in value)
+    return _share(value) or _name(value)
 
 
 def _yes_or_no(value: Any) -> bool:
@@ -94,7 +96,8 @@ def choices_of(state: Mapping[str, Any], corpus_id: str) -> dict[str, Any]:
         choice = state.get(f"{name}_choice")
         if choice is not None and state.get(f"{name}_corpus") == corpus_id:
             found[name] = {field: getattr(choice, field) for field in checks}
-    along = {"phrase": state.get(PHRASE), "group": state.get(GROUP), "document": state.get("document")}
+    phrase = None if state.get(PATTERN) else state.get(PHRASE)
+    along = {"phrase": phrase, "group": state.get(GROUP), "document": state.get("document")}
     return found | {name: value for name, value in along.items() if value}
 
 
@@ -108,13 +111,12 @@ def session_values(given: Any, corpus_id: str) -> dict[str, Any]:
         if choice is not None:
             found |= {f"{name}_choice": choice, f"{name}_corpus": corpus_id}
     phrase, group, document = given.get("phrase"), _plain(given.get("group")), given.get("document")
-    if _name(phrase):
-        found[PHRASE] = phrase
-    if _names(group) and len(group) == 2:
-        found[GROUP] = group
-    if isinstance(document, int) and document > 0:
-        found |= {"document": document, "document_asked": True}
-    return found
+    group = group if isinstance(group, tuple) and len(group) == 2 and all(map(_name, group)) else None
+    document = document if type(document) is int and document > 0 else 0
+    return found | {
+        PHRASE: phrase if _name(phrase) else "", PATTERN: False, "phrase_regular": False, GROUP: group,
+        "group_on_show": group, "document": document, "document_asked": document > 0,
+    }  # fmt: skip
 
 
 def _made(kind: type, checks: Mapping[str, _Check], given: Any) -> Any:

@@ -41,7 +41,7 @@ def draw_project(loaded: LoadedCorpus) -> None:
     name = Path(loaded.corpus.name).stem or "corpus"
     st.container().download_button(
         "Project file", made, f"{name}{SUFFIX}", "application/zip", on_click="ignore", key="download_project",
-        help="Corpus, tokens, settings, every certified λ, and what each page was asked for. Drop it on the Corpus "
+        help="Corpus, tokens, settings, every certified λ, and what most pages were asked for. Drop it on the Corpus "
         "page to go on, here or elsewhere; what pages have learnt is learnt again when you press their buttons.",
     )  # fmt: skip
 

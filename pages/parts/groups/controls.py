@@ -11,7 +11,7 @@ from cflengine.loglinear import CLUSTERINGS
 from pages.parts.groups.run import RIDGES, WeightsChoice, WeightsRun
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import current_label_columns, usual_test
+from pages.parts.shared.labels import current_label_columns, likely_test, possible_part, usual_test
 from pages.parts.shared.selection import note_changes, selected_group, session_choice
 from pages.parts.shared.state import WEIGHTS, current_corpus, current_job, start_job, stop_job
 
@@ -31,9 +31,7 @@ def draw_weights_controls() -> bool:
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.selectbox(
             "Labels", list(columns), index=list(columns).index(choice.column), key="widget_weights_column", width=180,
-            on_change=lambda: _set(
-                column=st.session_state.widget_weights_column, name=columns[st.session_state.widget_weights_column][0]
-            ),
+            on_change=_take_column, args=(columns,),
         )  # fmt: skip
         names = columns[choice.column]
         st.selectbox(
@@ -76,6 +74,12 @@ def _policies(choice: WeightsChoice) -> None:
             )  # fmt: skip
 
 
+def _take_column(columns: dict[str, list[str]]) -> None:
+    state = st.session_state
+    column = state.widget_weights_column
+    _set(column=column, name=columns[column][0], test=likely_test(state.weights_choice.test, column))
+
+
 def _take(name: str) -> Any:
     kind = float if name == "cluster_factor" else int
     return lambda: _set(**{name: kind(st.session_state[f"widget_weights_{name}"])})
@@ -91,7 +95,10 @@ def _choice(columns: dict[str, list[str]]) -> WeightsChoice:
         column = next(iter(columns))
         return WeightsChoice(column, columns[column][len(columns[column]) == 2], test=usual_test(column))
 
-    return session_choice("weights", WEIGHTS, lambda one: one.name in columns.get(one.column, []), usual)
+    def fits(one: WeightsChoice) -> bool:
+        return one.name in columns.get(one.column, []) and possible_part(one.test, one.column)
+
+    return session_choice("weights", WEIGHTS, fits, usual)
 
 
 def _set(**changes: Any) -> None:

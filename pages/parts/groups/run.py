@@ -82,7 +82,7 @@ class _Lane:
         self.job.note(trace_row(stats) | {"s": self.number, "who": self.name, "i": stats.work})
         proved = f", proved within {gap_words(stats.gap)} of the best" if math.isfinite(stats.gap) else ""
         self.tell(f"{TITLES[self.name]}: {many(math.ceil(stats.work), 'pass', 'passes')} over the data{proved}")
-        return self.job.poll()
+        return self.job.step()
 
 
 class WeightsRun:

@@ -69,7 +69,7 @@ class Lane:
         row = trace_row(stats) | {"s": self.number, "who": self.name, "t": stats.elapsed_s + self.setup}
         self.rows.append(row)
         self.job.note(row)
-        return self.job.poll()
+        return self.job.step()
 
     def poll(self) -> bool:
         return self.job.poll()

@@ -51,10 +51,12 @@ def draw_scrubber(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[S
         help=f"Document {usual} changes most among the short ones, or among all where none is short.",
     )  # fmt: skip
     state = st.session_state
+    result, last = model.result_, stages[-1]
+    about = (corpus.digest, document, len(stages), last.objective, last.iteration, result.objective, result.lower_bound)
     known = state.get("scrub_film")
-    if known is None or known[0] is not stages or known[1] != document:
-        known = state.scrub_film = (stages, document, _film(model, corpus, stages, document))
-    stage_film(known[2], key="film")
+    if known is None or known[0] != about:
+        known = state.scrub_film = (about, _film(model, corpus, stages, document))
+    stage_film(known[1], key="film")
     most, own = MOST_MOVED // len(stages), int(np.diff(model.table_.doc_ptr)[document])
     if own > most:
         st.caption(f"The first {many(most, 'word')} of {own:,}: so many can be sent along for every ζ.")
@@ -75,7 +77,7 @@ def _film(model: CompressiveFeatures, corpus: Corpus, stages: Sequence[StageSnap
     first, past = (int(x) for x in table.doc_ptr[document : document + 2])
     sent = table.end[first : min(past, first + most)]
     inside = last["pointers"]["end"] <= (sent[-1] if len(sent) else 0)
-    return Film(
+    return Film.of(
         stages,
         model.result_.lower_bound,
         texts,

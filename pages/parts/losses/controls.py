@@ -16,7 +16,7 @@ from pages.parts.losses.loss_editor import clean_points, loss_editor
 from pages.parts.losses.run import COSTS, DRAWN, TITLES, LossChoice, LossRun
 from pages.parts.shared.controls import BUTTONS, run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import label_columns, usual_test
+from pages.parts.shared.labels import label_columns, likely_test, possible_part, usual_test
 from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import LOSS, current_corpus, current_job, settings, start_job, stop_job, watch_job
 from pages.parts.shared.words import plain
@@ -219,6 +219,7 @@ def _take_points() -> None:
 
 def _change_column(columns: dict[str, bool]) -> None:
     column = st.session_state.widget_loss_column
+    _set(test=likely_test(st.session_state.loss_choice.test, column))
     if columns[column] != st.session_state.loss_choice.numbers:
         _set(column=column, numbers=columns[column], loss=_usual(columns[column]), constraints=(), sensitive=None,
              points=())  # fmt: skip
@@ -248,9 +249,12 @@ def _fits(choice: LossChoice, columns: dict[str, bool]) -> bool:
         return False
     if choice.loss != DRAWN and LOSSES[choice.loss][0] != choice.of:
         return False
-    kinds = {one.partition(":")[0]: one for one in choice.constraints}
+    if choice.loss in _BETWEEN_0_AND_1 and not 0.05 <= choice.level <= 0.95:
+        return False
+    kinds = [one.partition(":")[0] for one in choice.constraints]
     allowed = {f"fair:{most:g}" for most in _FAIRNESS} | {"nonnegative", "box:-1:1"}
-    if any(one not in allowed for name, one in kinds.items() if name != "monotone"):
+    others = {one for name, one in zip(kinds, choice.constraints, strict=True) if name != "monotone"}
+    if len(set(kinds)) < len(kinds) or not others <= allowed or not possible_part(choice.test, choice.column):
         return False
     return "fair" not in kinds or choice.sensitive in _sensitive_columns(choice)
 

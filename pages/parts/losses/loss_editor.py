@@ -120,7 +120,7 @@ def clean_points(points: Any) -> tuple[tuple[float, float], ...] | None:
     """Points as the browser sent them, bounded and ascending; None for what are none."""
     try:
         found = sorted((round(float(x), 3), round(float(y), 3)) for x, y in points)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     inside = [(x, y) for x, y in found if LEAST <= x <= MOST and 0.0 <= y <= TOP]
     apart = [point for k, point in enumerate(inside) if k == 0 or point[0] > inside[k - 1][0]]

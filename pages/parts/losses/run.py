@@ -114,7 +114,7 @@ class LossRun:
         loss = choice.made()
         warm_up()
         if grams is not None:
-            grams.set_params(listeners=(lambda stats: job.poll(),))
+            grams.set_params(listeners=(lambda stats: job.step(),))
         pipeline = vectorizer(
             "tf-idf",
             grams=grams if choice.features == "kgrams" else None,
@@ -134,7 +134,7 @@ class LossRun:
             grams.set_params(listeners=())
         self.model = self._fit(loss, _Fit(job))
         if choice.band and choice.loss == "quantile" and job.poll():
-            self.other = self._fit(choice.made(round(1.0 - choice.level, 6)), lambda stats: job.poll())
+            self.other = self._fit(choice.made(round(1.0 - choice.level, 6)), lambda stats: job.step())
 
     def _fit(self, loss: Loss, listener: Any) -> Any:
         assert self.risk is not None
@@ -203,7 +203,7 @@ class _Fit:
         if self.first and here == self.thread:
             self.last = stats.iteration
             self.job.note(trace_row(stats) | {"i": stats.work})
-        return self.job.poll()
+        return self.job.step()
 
 
 class _Lane:
@@ -215,4 +215,4 @@ class _Lane:
     def __call__(self, stats: IterationStats) -> bool:
         row = trace_row(stats) | {"s": self.number, "t": stats.extra["sweep_s"], "i": stats.extra["operations"]}
         self.job.note(row)
-        return self.job.poll()
+        return self.job.step()

@@ -220,7 +220,7 @@ def _draw_sentence(tagger: Tagger, tagger_id: str) -> pd.DataFrame:
     model = tagger.model
     assert model is not None
     text = st.text_input("Your sentence", _EXAMPLE, key="tagger_text", max_chars=2000)
-    answer = asked("tagged", (tagger_id, text), lambda: tagger.tagged(text), waiting=_BUSY)
+    answer = asked("tagged", (tagger_id, text), lambda: tagger.tagged(text), waiting=_BUSY, short=True)
     rows, labels, probabilities = answer or ([], [], np.zeros((0, len(model.classes_))))
     if rows:
         kinds = sorted({label.partition("-")[2] or label for label in model.classes_ if label != "O"})

@@ -29,7 +29,9 @@ _SAVINGS = "What each phrase saves is being computed …"
 def with_savings(found: Solution, frame: pd.DataFrame) -> pd.DataFrame:
     """The dictionary with what each K-gram ``saves``: by how much all storage would rise without it. As it is while the
     solver is busy, or where a run was stopped half-way."""
-    savings = asked("savings", (found.id,), lambda: _savings(found.model), waiting=_SAVINGS, patience_s=BUSY_S)
+    savings = asked(
+        "savings", (found.id,), lambda: _savings(found.model), waiting=_SAVINGS, patience_s=BUSY_S, short=True
+    )
     return frame if savings is None else frame.assign(saves=savings[frame.index.to_numpy()])
 
 
@@ -46,7 +48,12 @@ def draw_gram(solution: Solution, corpus: Corpus, feature: int, name: str) -> No
     gram = int(model.gram_ids_[feature])
     st.header(f"“{plain(name)}”")
     cover = model.result_.cover
-    found = asked("explain", (solution.id, gram), lambda: explain(model.index_, model.costs_at(model.lam), cover, gram))
+    found = asked(
+        "explain",
+        (solution.id, gram),
+        lambda: explain(model.index_, model.costs_at(model.lam), cover, gram),
+        short=True,
+    )
     if found is None:
         draw_occurrences(concordance(model, corpus, feature), key=f"concordance_{feature}")
         return

@@ -16,7 +16,8 @@ from cflengine import warm_up
 from pages.parts.shared.jobs import BOARD
 
 IDLE_S, BUSY_S = 1.5, 0.15  # how long a page run waits, while nothing else runs there, and while something does
-WAITING = "The solver is busy; this is answered at its next step."
+WAITING = "The solver is busy; this is answered when it is done."
+SOON = "The solver is busy; this is answered at its next step."
 COMPILED_FIRST = "The engine is compiled first: once after an installation, about half a minute."
 COMPILED_ONCE = "The first time after an installation its solver is compiled: up to half a minute."
 STOPPING = "Stopping: what has been found so far is kept …"
@@ -39,7 +40,7 @@ def _warm() -> Future[None]:
         gc.freeze()
         _COMPILED.set()
 
-    return BOARD.enqueue(work)
+    return BOARD.enqueue(work, short=True)  # not that it is, but it comes first
 
 
 def warm_engine() -> None:
@@ -53,23 +54,25 @@ def engine_is_warm() -> bool:
 
 
 def asked(
-    kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = WAITING, patience_s: float = IDLE_S
-) -> Any:
+    kind: str, key: tuple[Any, ...], work: Callable[[], Any], *, waiting: str = "", patience_s: float = IDLE_S,
+    short: bool = False,
+) -> Any:  # fmt: skip
     """The answer, remembered under ``kind`` until there is another key; None while it is not there yet: that is said,
     and the page comes back by itself. patience_s: how long the page waits where nothing else runs, little where it can
-    be read without the answer. Raises what ``work`` raises."""
+    be read without the answer. short: no solve, and nothing that is asked of every document: it passes any job. Raises
+    what ``work`` raises."""
     name = f"asked_{kind}"
     known: tuple[Any, Future] | None = st.session_state.get(name)
     if known is None or known[0] != key:
         if known is not None:
             known[1].cancel()
-        known = st.session_state[name] = (key, BOARD.enqueue(work))
+        known = st.session_state[name] = (key, BOARD.enqueue(work, short=short))
     try:
         return known[1].result(timeout=BUSY_S if BOARD.busy else patience_s)
     except TimeoutError:
         if known[1].done():  # raised by the work itself
             raise
-        st.fragment(_until_there, run_every=0.5)(name, waiting)
+        st.fragment(_until_there, run_every=0.5)(name, waiting or (SOON if short else WAITING))
         return None
 
 

@@ -36,6 +36,7 @@ _RESULTS = (
     "weights_ties", "loss_race", "comparison_path", "comparison_solve", "names_chosen", "comparison_open",
     "compare_groups", "boilerplate_group", "boilerplate_document", "phrase_query", "phrase_is_pattern",
     "phrase_regular", "phrase_place", "names_place", "document", "document_asked", "own_test",
+    "scrub_film",
 )  # fmt: skip
 
 

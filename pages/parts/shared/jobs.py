@@ -125,6 +125,10 @@ class Job:
     def __call__(self, stats: IterationStats) -> bool:
         """The solver's listener."""
         self.note(trace_row(stats))
+        return self.step()
+
+    def step(self) -> bool:
+        """At an event, when no kernel is at work: let others pass; whether to go on."""
         if self.between is not None and self.poll():
             self.between()
         return self.poll()
@@ -202,7 +206,7 @@ class JobBoard:
         self._kept: dict[str, Job] = {}
         self._held: dict[int, frozenset[str]] = {}
         self._lock = threading.Lock()
-        self._asked: deque[Callable[[], object]] = deque()  # jobs that wait, but for those that give way
+        self._asked: deque[Callable[[], object]] = deque()  # work that waits, but for jobs that give way
         self._questions: deque[Callable[[], object]] = deque()  # short work that waits
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix=_SOLVER)
 
@@ -221,7 +225,7 @@ class JobBoard:
             self._run_next()
 
     def _run_next(self) -> None:
-        """The question that was asked first, or the job, unless it has been let pass."""
+        """The question that was asked first, or the work, unless it has been let pass."""
         waiting = self._questions or self._asked
         if waiting:
             waiting.popleft()()
@@ -262,9 +266,9 @@ class JobBoard:
         with self._lock:
             self._held.pop(session, None)
 
-    def enqueue(self, work: Callable[[], Any]) -> Future:
-        """Answer a question in the solver's thread, unlisted: before jobs that wait, and at the next event of one that
-        runs. It should be short."""
+    def enqueue(self, work: Callable[[], Any], *, short: bool = False) -> Future:
+        """Run something in the solver's thread, unlisted, after what was asked for already; like jobs it passes those
+        that give way. short: a question, which is answered before jobs that wait, and at the next event of any job."""
         future: Future = Future()
 
         def answer() -> None:
@@ -275,7 +279,7 @@ class JobBoard:
             except BaseException as error:  # as the pool does: what asks for the result is told
                 future.set_exception(error)
 
-        self._questions.append(answer)
+        (self._questions if short else self._asked).append(answer)
         self._pool.submit(self._run_next)
         return future
 

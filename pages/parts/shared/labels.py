@@ -67,6 +67,17 @@ def corpus_part(label: str, names: Collection[str] = TEST_NAMES) -> str | None:
     return known[1][key]
 
 
+def possible_part(part: float | str, label: str, names: Collection[str] = TEST_NAMES) -> bool:
+    """Whether that may be the test set, or another part, of a model of this column: a share, or what the corpus brings
+    along."""
+    return not isinstance(part, str) or part == corpus_part(label, names)
+
+
+def likely_test(part: float | str, label: str) -> float | str:
+    """The test set where another column is chosen: as it was, if it may be."""
+    return part if possible_part(part, label) else usual_test(label)
+
+
 def own_split(metadata: pd.DataFrame, label: str, names: Collection[str] = TEST_NAMES) -> str | None:
     """The test set, or another part, that the corpus brings along, as ``COLUMN=VALUE``; label: the column to learn,
     which cannot be that one."""

@@ -211,7 +211,6 @@ class PathRun:
         settings = replace(self.settings, annealings=min(1, self.settings.annealings))
         if effort == 1:
             settings = settings.search_only()
-        began = time.perf_counter()
         known = replace(here.point.result, alpha=self._prices(lam))
         model = self.session.solve(lam, settings=settings, known=known, listeners=(listener,))
         if model.result_.reason == TerminationReason.INTERRUPTED:
@@ -219,7 +218,7 @@ class PathRun:
         self._efforts[lam] = effort
         if lam not in self._asked:
             self._asked.append(lam)
-        self.note(lam, model.result_, time.perf_counter() - began)
+        self.note(lam, model.result_, model.result_.seconds)  # without what its listeners took
         while len(self._asked) > KEEP_ASKED:
             old = self._asked.pop(0)
             self._efforts.pop(old, None)

@@ -110,7 +110,7 @@ class SubwordRun:
             self.stage = f"Holding {brought.name if brought else ''} against the best …"
             settings = VocabularySettings(tol=TOL, time_limit=2 * SECONDS)
             try:
-                self.report = tokenizer_report(self.theirs, texts, settings, listeners=(lambda stats: job.poll(),))
+                self.report = tokenizer_report(self.theirs, texts, settings, listeners=(lambda stats: job.step(),))
             except InputError as error:  # as where it knows no word of the corpus: the vocabularies stay
                 self.refused = str(error)
 
@@ -128,7 +128,7 @@ class SubwordRun:
     def _chosen(self, size: int, counts: Counter[str], job: Job) -> SubwordTokenizer:
         def listen(stats: IterationStats) -> bool:
             self.now = size, stats.best_objective, stats.lower_bound
-            return job.poll()
+            return job.step()
 
         cutting = self.choice.cutting
         model = SubwordTokenizer(

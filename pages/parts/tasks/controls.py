@@ -154,7 +154,12 @@ def _choice(columns: dict[str, str]) -> TasksChoice:
         large = current_corpus().table.n_tokens > SLOW_TOKENS
         return TasksChoice((next(iter(columns)),), n_lams=4 if large else 10, rivals=not large)
 
-    return session_choice("tasks", TASKS, lambda one: set(one.columns) <= set(columns), usual)
+    def fits(one: TasksChoice) -> bool:
+        others = {str(name) for name in current_corpus().corpus.metadata.columns} - set(one.columns)
+        by = one.by in others if one.how in ("group", "time") else one.by is None
+        return set(one.columns) <= set(columns) and len(one.columns) <= MOST_COLUMNS and by
+
+    return session_choice("tasks", TASKS, fits, usual)
 
 
 def _set(**changes: Any) -> None:

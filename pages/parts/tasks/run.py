@@ -89,7 +89,7 @@ class TasksRun:
         )
         self.evaluation = Evaluation(
             texts, tasks, settings, budget=Budget(None, job.poll), on_row=self.rows.append, on_stage=self._note,
-            listeners=(self._hear,), folder=Path(_kept().name),
+            listeners=(self._hear, lambda stats: job.step() or True), folder=Path(_kept().name),
         )  # fmt: skip
         self.evaluation.run()
         self.findings = tuple(find(self.evaluation, standing) for standing in self.evaluation.standings)

@@ -11,7 +11,14 @@ from cflengine.sentence_lasso import GROUP_WEIGHTS, warm_up
 from cflengine.text import DEV_NAMES, UNITS
 from pages.parts.shared.controls import run_and_stop
 from pages.parts.shared.jobs import Job
-from pages.parts.shared.labels import corpus_part, current_label_columns, documents_beside, usual_test
+from pages.parts.shared.labels import (
+    corpus_part,
+    current_label_columns,
+    documents_beside,
+    likely_test,
+    possible_part,
+    usual_test,
+)
 from pages.parts.shared.selection import note_changes, session_choice
 from pages.parts.shared.state import TELLING, current_corpus, current_job, start_job, stop_job
 from pages.parts.shared.words import many
@@ -57,7 +64,13 @@ def _wanted(columns: dict[str, list[str]]) -> Wanted:
         return Wanted(column, _usual(columns[column]), test=usual_test(column), dev=dev)
 
     def fits(one: Wanted) -> bool:
-        return one.column in columns and set(one.classes) <= set(columns[one.column]) and len(one.classes) <= MOST_TOLD
+        if (
+            one.column not in columns
+            or len(one.classes) > MOST_TOLD
+            or not set(one.classes) <= set(columns[one.column])
+        ):
+            return False
+        return possible_part(one.test, one.column) and possible_part(one.dev, one.column, DEV_NAMES)
 
     return session_choice("telling", TELLING, fits, usual)
 
@@ -74,7 +87,9 @@ def _set(**changes: Any) -> None:
 
 def _change_column(columns: dict[str, list[str]]) -> None:
     column = st.session_state.widget_column
-    _set(column=column, classes=_usual(columns[column]))
+    before: Wanted = st.session_state.telling_choice
+    dev = before.dev if possible_part(before.dev, column, DEV_NAMES) else Wanted.dev
+    _set(column=column, classes=_usual(columns[column]), test=likely_test(before.test, column), dev=dev)
 
 
 def _take_classes(widget: str) -> None:

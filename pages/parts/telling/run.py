@@ -84,7 +84,7 @@ class _Search:
         self._lock = threading.Lock()
 
     def __call__(self, stats: IterationStats) -> bool:
-        return self.job.poll()
+        return self.job.step()
 
     def poll(self) -> bool:
         return self.job.poll()
@@ -151,7 +151,7 @@ class ComparisonRun:
         settings = MajoriseSettings(tol=QUICK_TOL)
 
         def fit(penalty: Penalty, before: Rows | None) -> Rows:
-            return fit_classes(comparison.data, y, n_classes, penalty, settings, (lambda stats: job.poll(),), before)
+            return fit_classes(comparison.data, y, n_classes, penalty, settings, (lambda stats: job.step(),), before)
 
         def seen(point: GridPoint) -> bool:
             job.rows.append({"stage": "first models", "i": len(job.rows) + 1, "who": "sentence", "lam": math.nan})
