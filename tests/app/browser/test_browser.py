@@ -296,11 +296,11 @@ def scrub(page) -> None:
     film.get_by_text("At ζ = 0.1").wait_for()
     film.get_by_role("button", name="❚❚ Pause").click()
     now = film.locator(".cfl-film-now")
-    now.locator(".p").first.click()
-    now.locator(".chosen").first.wait_for()
+    now.locator(".scroller .p").first.click()
+    now.locator(".scroller .chosen").first.wait_for()
     slider.press("ArrowRight")
     film.get_by_text("At ζ = 0.2").wait_for()
-    assert bool(now.locator(".chosen").count()) == now.locator(".finder").is_visible(), "chosen where it still stands"
+    assert bool(now.locator(".scroller .chosen").count()) == now.locator(".finder").is_visible(), "chosen where it still stands"
     film.locator(".js-plotly-plot .main-svg").first.wait_for()
 
 
