@@ -234,7 +234,7 @@ def heat_path(page: str, hot: str) -> np.ndarray:
 
 
 def test_the_colours_are_in_order_for_every_eye_and_text_stays_readable_on_them():
-    css = ROOT.joinpath("pages/parts/components/text_view.css").read_text("utf-8")
+    css = ROOT.joinpath("pages/parts/components/browser/text_view.css").read_text("utf-8")
     ((light, dark),) = re.findall(r"--hot: light-dark\((#\w+), (#\w+)\)", css)
     assert re.search(r"\.heat \.p \{[^}]*color-mix\(in oklab, var\(--hot\) var\(--level\)", css)
     for page, hot, text in (("#ffffff", light, 0.0), ("#0e1117", dark, 1.0), ("#191815", dark, 1.0)):

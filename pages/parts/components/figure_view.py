@@ -6,8 +6,6 @@ its figure changes, so that it flickers and forgets its zoom.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +13,10 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.io.json import to_json_plotly
 
-from pages.parts.components.assets import asset
+from pages.parts.components.assets import asset, message, no_callback, version_of
 from pages.parts.components.static_routes import PLOTLY_JS_URL, site_url
+
+HEIGHT = 450  # pixels of a figure that says none
 
 _HTML = '<div class="cfl-figure"><div class="cfl-figure-plot" role="figure"></div></div>'
 
@@ -28,7 +28,7 @@ _CSS = """
 """
 
 _component = st.components.v2.component(
-    "cfl_figure", html=_HTML, css=_CSS, js=asset("plots.js", "figure_view.js"), isolate_styles=False
+    "cfl_figure", html=_HTML, css=_CSS, js=asset("messages.js", "plots.js", "figure_view.js"), isolate_styles=False
 )
 
 
@@ -42,18 +42,15 @@ def figure_view(figure: go.Figure, key: str, alt: str, *, on_point: Callable[[],
     spec["layout"] = {name: value for name, value in spec["layout"].items() if name != "template"}
     payload = to_json_plotly(spec).encode()
     header = {
-        "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
+        "version": version_of(payload),
+        "height": figure.layout.height or HEIGHT,
         "plotly": site_url(PLOTLY_JS_URL),
         "alt": alt,
         "points": on_point is not None,
     }
-    _component(key=key, data=json.dumps(header).encode() + b"\n" + payload, on_point_change=on_point or _nothing)
+    _component(key=key, data=message(header, payload), on_point_change=on_point or no_callback)
 
 
 def clicked_point(key: str) -> Any:
     """Within ``on_point``: the ``customdata`` of the point that was clicked in the figure of that key."""
     return st.session_state[key]["point"]
-
-
-def _nothing() -> None:
-    """Streamlit reports only events that have a callback."""

@@ -7,7 +7,6 @@ as data and reach the page through ``textContent`` alone.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.parts.components.assets import asset
+from pages.parts.components.assets import asset, message, no_callback
 from pages.parts.components.path_bars import CSS as BARS
 from pages.parts.components.text_states import packed, shared_texts, text_state
 from pages.parts.components.text_view import HTML as TEXT
@@ -44,7 +43,7 @@ _component = st.components.v2.component(
     "cfl_live_text",
     html=_HTML,
     css=asset("text_view.css", "live_text.css") + BARS,
-    js=asset("text_pieces.js", "bars.js", "stepper.js", "live_text.js"),
+    js=asset("messages.js", "text_pieces.js", "bars.js", "stepper.js", "live_text.js"),
 )
 
 
@@ -113,14 +112,10 @@ def live_text(
     }
     _component(
         key=key,
-        data=json.dumps(header).encode() + b"\n" + payload,
-        on_move_change=on_move or _nothing,
-        on_choose_change=on_choose or _nothing,
+        data=message(header, payload),
+        on_move_change=on_move or no_callback,
+        on_choose_change=on_choose or no_callback,
     )
-
-
-def _nothing() -> None:
-    """Streamlit reports only events that have a callback."""
 
 
 def _point(documents: Sequence[Mapping[str, str]], point: LivePoint) -> dict[str, Any]:

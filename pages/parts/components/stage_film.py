@@ -6,7 +6,6 @@ Texts and labels come from strangers: they travel as data and reach the page thr
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from cflengine.compression import StageSnapshot
-from pages.parts.components.assets import asset
+from pages.parts.components.assets import asset, message
 from pages.parts.components.static_routes import PLOTLY_JS_URL, site_url
 from pages.parts.components.text_states import packed, shared_texts, text_state
 from pages.parts.components.text_view import HTML as TEXT
@@ -55,7 +54,7 @@ _component = st.components.v2.component(
     "cfl_stage_film",
     html=_HTML,
     css=_CSS,
-    js=asset("plots.js", "text_pieces.js", "stepper.js", "film_figure.js", "stage_film.js"),
+    js=asset("messages.js", "plots.js", "text_pieces.js", "stepper.js", "film_figure.js", "stage_film.js"),
     isolate_styles=False,
 )
 
@@ -95,7 +94,7 @@ class Film(NamedTuple):
 def stage_film(film: Film, *, key: str, height: int = 300) -> None:
     """Show the film. height: of either text, in pixels, at most."""
     header = {"version": film.version, "height": height, "plotly": site_url(PLOTLY_JS_URL)}
-    _component(key=key, data=json.dumps(header).encode() + b"\n" + film.payload)
+    _component(key=key, data=message(header, film.payload))
 
 
 def _stays(first: StageSnapshot) -> float | None:

@@ -5,11 +5,10 @@ What all states share, titles and texts, travels once; of each state its pointer
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pages.parts.components.assets import plain_json, version_of
 from pages.parts.components.text_view import encode_document, legend_counts
 
 _NONE: dict[str, list[int]] = {"start": [], "end": [], "gram": [], "length": []}
@@ -38,6 +37,6 @@ def text_state(
 
 
 def packed(view: Mapping[str, Any]) -> tuple[bytes, str]:
-    """What is sent, JSON, and the version by which the browser knows that it has it already."""
-    payload = json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
-    return payload, hashlib.blake2b(payload, digest_size=12).hexdigest()
+    """What is sent, JSON, and its version."""
+    payload = plain_json(view)
+    return payload, version_of(payload)

@@ -14,8 +14,6 @@ depth of its background and in the thickness of its underline, on a scale that t
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +22,7 @@ from typing import Any, TypedDict
 import numpy as np
 import streamlit as st
 
-from pages.parts.components.assets import asset
+from pages.parts.components.assets import asset, message, no_callback, plain_json, version_of
 
 BLOCK = 3000  # characters of text laid out together, about 500 words
 LONGEST = 8  # pointers of this many words or more share a colour
@@ -50,7 +48,7 @@ _component = st.components.v2.component(
     "cfl_text_view",
     html=HTML,
     css=asset("text_view.css"),
-    js=asset("text_pieces.js", "text_view.js"),
+    js=asset("messages.js", "text_pieces.js", "text_view.js"),
 )
 
 
@@ -118,7 +116,7 @@ def text_view(
     """
     payload = encode_view(documents, grams, scale)
     header = {
-        "version": hashlib.blake2b(payload, digest_size=12).hexdigest(),
+        "version": version_of(payload),
         "selected": None if selected_gram is None else int(selected_gram),
         "marked": None if marked is None else utf16_span(documents[marked[0]]["text"], *marked),
         "found": spans_found(documents, found),
@@ -128,18 +126,8 @@ def text_view(
         "counted": counted,
         "name": name,
     }
-    # Bytes, not a dict: Streamlit would write a dict as JSON twice. The browser reads the first line, and the
-    # rest only if the version is new to it.
-    result = _component(
-        key=key,
-        data=json.dumps(header).encode() + b"\n" + payload,
-        on_click_change=on_click or _no_callback,
-    )
+    result = _component(key=key, data=message(header, payload), on_click_change=on_click or no_callback)
     return result.get("click")
-
-
-def _no_callback() -> None:
-    """Streamlit reports only events that have a callback."""
 
 
 def encode_view(
@@ -157,7 +145,7 @@ def encode_view(
     }
     legend = {"counts": legend_counts(encoded)} if scale is None else {"scale": [scale.top, scale.note]}
     view = {"documents": encoded, "grams": entries, **legend}
-    return json.dumps(view, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return plain_json(view)
 
 
 def encode_document(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -27,7 +27,7 @@ def test_rows_become_plain_json_numbers():
 
 
 def test_python_and_the_browser_mean_the_same_fields():
-    script = ROOT.joinpath("pages", "parts", "components", "live_chart.js").read_text("utf-8")
+    script = ROOT.joinpath("pages", "parts", "components", "browser", "live_chart.js").read_text("utf-8")
     fields = re.search(r"const FIELDS = \[(.*?)\]", script)[1]
     assert tuple(json.loads(f"[{fields}]")) == live_chart.FIELDS
 

@@ -41,13 +41,12 @@ class StageFilm {
   }
 
   update(bytes) {
-    const line = bytes.indexOf(10);
-    const header = JSON.parse(decoder.decode(bytes.subarray(0, line)));
+    const [header, read] = received(bytes);
     for (const text of [this.now, this.end]) text.scroller.style.maxHeight = `${header.height}px`;
     this.theme = themeOf(this.root);
     if (header.version !== this.version) {
       this.version = header.version;
-      this.take(JSON.parse(decoder.decode(bytes.subarray(line + 1))));
+      this.take(read());
     }
     loadPlotly(header.plotly)
       .then((plotly) => drawnBy(this, plotly))

@@ -48,6 +48,22 @@ function notDrawn({ plot }, error) {
   plot.textContent = error.message;
 }
 
+// A redraw in the midst of a drag would throw the reader's zoom box away.
+function watchDrags(chart) {
+  const release = () => {
+    if (chart.dragging) chart.schedule();
+    chart.dragging = false;
+  };
+  chart.plot.addEventListener("pointerdown", () => (chart.dragging = true));
+  for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, release, { signal: chart.gone.signal });
+}
+
+// Okabe-Ito hues, for each theme with a contrast of at least 3:1.
+const SERIES = {
+  light: ["#0072b2", "#d55e00", "#00805e", "#b0568c"],
+  dark: ["#56b4e9", "#e69f00", "#2ec4a0", "#e39ac4"],
+};
+
 function themeOf(root) {
   const style = getComputedStyle(root);
   const read = (name) => style.getPropertyValue(name).trim();
@@ -57,6 +73,7 @@ function themeOf(root) {
     grid: read("--st-border-color"),
     font: read("--st-font"),
     dark: style.colorScheme === "dark",
+    series: SERIES[style.colorScheme === "dark" ? "dark" : "light"],
   };
 }
 

@@ -45,14 +45,7 @@ class LiveChart {
     this.resetButton.addEventListener("click", () => this.resetView());
     this.resizer = new ResizeObserver(() => this.schedule());
     this.resizer.observe(this.plot);
-    // A redraw in the middle of a drag would throw the reader's zoom box away.
-    const release = () => {
-      if (this.dragging) this.schedule();
-      this.dragging = false;
-    };
-    this.plot.addEventListener("pointerdown", () => (this.dragging = true));
-    window.addEventListener("pointerup", release, { signal: this.gone.signal });
-    window.addEventListener("pointercancel", release, { signal: this.gone.signal });
+    watchDrags(this);
   }
 
   update(data, setTriggerValue) {
@@ -212,8 +205,7 @@ class LiveChart {
 
   readTheme() {
     const theme = themeOf(this.root);
-    const look = theme.dark ? "dark" : "light";
-    this.theme = { ...theme, colours: COLOURS[look], series: SERIES[look] };
+    this.theme = { ...theme, colours: COLOURS[theme.dark ? "dark" : "light"] };
   }
 
   // ---- words

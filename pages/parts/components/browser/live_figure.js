@@ -6,12 +6,8 @@ const COLOURS = {
   light: { objective: "#009e73", best: "#0072b2", relaxed: "#b0568c", bound: "#d55e00" },
   dark: { objective: "#009e73", best: "#56b4e9", relaxed: "#cc79a7", bound: "#e69f00" },
 };
-const SERIES = {
-  light: ["#0072b2", "#d55e00", "#00805e", "#b0568c"],
-  dark: ["#56b4e9", "#e69f00", "#2ec4a0", "#e39ac4"],
-  dash: ["solid", "dash", "dashdot", "longdash"],
-  symbol: ["circle", "square", "diamond", "pentagon"],
-};
+const DASHES = ["solid", "dash", "dashdot", "longdash"]; // of several series
+const SYMBOLS = ["circle", "square", "diamond", "pentagon"];
 
 function figureOf(chart) {
   const traces = chart.names.length ? chart.names.flatMap((name, s) => seriesTraces(chart, name, s)) : singleTraces(chart);
@@ -52,7 +48,7 @@ function seriesTraces(chart, name, s) {
   const rows = chart.rows.filter((row) => row.s === s);
   const column = (field) => rows.map((row) => row[field]);
   const x = column(chart.xField);
-  const marker = (more) => ({ symbol: SERIES.symbol[s], size: 8, maxdisplayed: 7, ...more });
+  const marker = (more) => ({ symbol: SYMBOLS[s], size: 8, maxdisplayed: 7, ...more });
   const trace = (field, line, more) => ({
     uid: `${field}${s}`, type: "scatter", mode: "lines", legendgroup: name, showlegend: false, ...thin(x, column(field)),
     line: { color: chart.theme.series[s], ...line }, hoverinfo: "skip", ...more,
@@ -62,10 +58,10 @@ function seriesTraces(chart, name, s) {
   return [
     trace("objective", { width: 1 }, { name: `${name}, of the moment`, opacity: 0.6, ...current(rows) }),
     trace("bound", { width: 2, dash: "dot", shape: "hv" }, {
-      name: `${name}, bound`, mode: "lines+markers", marker: marker({ symbol: `${SERIES.symbol[s]}-open` }),
+      name: `${name}, bound`, mode: "lines+markers", marker: marker({ symbol: `${SYMBOLS[s]}-open` }),
       hoverinfo: undefined, hovertemplate: `${name}, bound: %{y:,.6~g}<extra></extra>`,
     }),
-    trace("best", { width: 3, dash: SERIES.dash[s], shape: "hv" }, {
+    trace("best", { width: 3, dash: DASHES[s], shape: "hv" }, {
       mode: "lines+markers", marker: marker(), name, showlegend: true, legendrank: s,
       hoverinfo: undefined, hovertemplate: `${name}, best: %{y:,.6~g}<extra></extra>`,
     }),

@@ -37,13 +37,12 @@ class LiveText {
   }
 
   update(bytes) {
-    const line = bytes.indexOf(10);
-    const header = JSON.parse(decoder.decode(bytes.subarray(0, line)));
+    const [header, read] = received(bytes);
     const fresh = header.version !== this.version;
     const before = this.point?.lam;
     if (fresh) {
       this.version = header.version;
-      Object.assign(this, JSON.parse(decoder.decode(bytes.subarray(line + 1))));
+      Object.assign(this, read());
     }
     Object.assign(this.text, { unit: header.unit, counted: header.counted });
     this.root.classList.toggle("alone", header.alone);

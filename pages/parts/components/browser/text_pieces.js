@@ -15,8 +15,6 @@ const TICKS = 4;
 const CLICK_MS = 5000; // a selection that comes within this time of a click is its echo
 const LINE_REM = 1.75; // line height in text_view.css; with the width it gives a guess at a block's height
 
-const decoder = new TextDecoder();
-
 class TextView {
   constructor(parent) {
     this.version = null;
@@ -47,15 +45,14 @@ class TextView {
   }
 
   update(bytes) {
-    const line = bytes.indexOf(10);
-    const header = JSON.parse(decoder.decode(bytes.subarray(0, line)));
+    const [header, read] = received(bytes);
     this.root.classList.toggle("plain", !header.overlap);
     this.scroller.style.maxHeight = `${header.height}px`;
     [this.unit, this.counted, this.name] = [header.unit, header.counted, header.name];
     const fresh = header.version !== this.version;
     if (fresh) {
       this.version = header.version;
-      this.load(JSON.parse(decoder.decode(bytes.subarray(line + 1))));
+      this.load(read());
     }
     if (fresh || header.selected !== this.selected) this.select(header.selected);
     if (fresh || String(header.marked) !== String(this.marked)) this.mark(header.marked);

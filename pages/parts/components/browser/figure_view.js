@@ -1,7 +1,5 @@
 // A finished figure of Plotly's in the colours of the page. plots.js stands before this in one module.
 
-const HEIGHT = 450; // of a figure that says none
-
 export default keptBy(new WeakMap(), (parent) => new FigureView(parent));
 
 class FigureView {
@@ -11,48 +9,33 @@ class FigureView {
     this.resizer = new ResizeObserver(() => this.schedule());
     this.resizer.observe(this.plot);
     this.resizer.observe(this.root);
-    // a redraw in the midst of a drag would throw the reader's box away
     this.gone = new AbortController();
-    const release = () => {
-      this.dragging = false;
-      this.schedule();
-    };
-    this.plot.addEventListener("pointerdown", () => (this.dragging = true));
-    for (const type of ["pointerup", "pointercancel"]) window.addEventListener(type, release, { signal: this.gone.signal });
+    watchDrags(this);
   }
 
   update(bytes, setTriggerValue) {
-    const line = bytes.indexOf(10);
-    const header = JSON.parse(new TextDecoder().decode(bytes.subarray(0, line)));
+    const [header, read] = received(bytes);
     this.tell = header.points ? (point) => setTriggerValue("point", point) : null;
     this.plot.setAttribute("aria-label", header.alt);
     this.theme = themeOf(this.root);
-    if (header.version !== this.version) {
-      this.version = header.version;
-      this.bytes = bytes.subarray(line + 1);
-      this.figure = JSON.parse(new TextDecoder().decode(this.bytes));
-    }
-    this.plot.style.minHeight = `${this.height()}px`; // what is below does not jump
+    Object.assign(this, { version: header.version, height: header.height, read });
+    this.plot.style.minHeight = `${header.height}px`; // what is below does not jump
     loadPlotly(header.plotly)
       .then((plotly) => drawnBy(this, plotly))
       .catch((error) => notDrawn(this, error))
       .finally(() => this.schedule());
   }
 
-  height() {
-    return this.figure.layout.height ?? HEIGHT;
-  }
-
   schedule() {
     this.frame ||= requestAnimationFrame(() => {
       this.frame = 0;
-      if (this.plotly && this.figure && !this.dragging && this.plot.clientWidth > 0) this.draw();
+      if (this.plotly && !this.dragging && this.plot.clientWidth > 0) this.draw();
     });
   }
 
   draw() {
     const full = document.fullscreenElement === this.root;
-    const size = { width: this.plot.clientWidth, height: full ? window.innerHeight - 32 : this.height() };
+    const size = { width: this.plot.clientWidth, height: full ? window.innerHeight - 32 : this.height };
     const look = JSON.stringify([this.version, this.theme]);
     if (look === this.drawn) {
       this.resize(size);
@@ -60,8 +43,7 @@ class FigureView {
     }
     const first = this.drawn === undefined;
     Object.assign(this, { drawn: look, size });
-    // a copy: Plotly writes into what it is given
-    const { data, layout, frames } = JSON.parse(new TextDecoder().decode(this.bytes));
+    const { data, layout, frames } = this.read(); // each time anew: Plotly writes into what it is given
     const own = { ...layout, ...size, uirevision: "kept", template: templateOf(this.theme) };
     const config = { displayModeBar: false, showTips: false };
     this.plotly.react(this.plot, { data, layout: own, frames, config });
@@ -91,7 +73,7 @@ function templateOf(theme) {
   return { layout: layoutOf(theme), data: { heatmap: [{ textfont: { color: theme.text } }] } };
 }
 
-function layoutOf({ text, back, grid, font, dark }) {
+function layoutOf({ text, back, grid, font, dark, series }) {
   const soft = dark ? "#c3c6cf" : "#4f525c";
   const small = { size: 12, color: soft };
   const axis = {
@@ -101,7 +83,7 @@ function layoutOf({ text, back, grid, font, dark }) {
   const clear = "rgba(0,0,0,0)";
   return {
     paper_bgcolor: clear, plot_bgcolor: clear, font: { family: font, ...small },
-    colorway: dark ? ["#56b4e9", "#e69f00", "#2ec4a0", "#e39ac4"] : ["#0072b2", "#d55e00", "#00805e", "#b0568c"],
+    colorway: series,
     title: { x: 0, xanchor: "left", font: { size: 16, color: text }, pad: { l: 4 } },
     margin: { l: 0, r: 0, pad: 8 },
     legend: { font: small, title: { font: small, side: "top" }, bgcolor: clear, borderwidth: 0, valign: "top" },

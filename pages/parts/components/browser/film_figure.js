@@ -3,14 +3,10 @@
 
 const MARGIN = { l: 64, r: 46, t: 52, b: 42 };
 const AXIS = [-0.04, 1.04]; // of ζ
-const HUES = {
-  light: { cost: "#0072b2", bound: "#d55e00", decided: "#00805e" },
-  dark: { cost: "#56b4e9", bound: "#e69f00", decided: "#2ec4a0" },
-};
 
 // film: {stages, bound, stays}
 function filmFigure(film, width, height, theme) {
-  const hues = HUES[theme.dark ? "dark" : "light"];
+  const [costHue, boundHue, decidedHue] = theme.series;
   const { stages, bound, stays } = film;
   const column = (name) => stages.map((stage) => stage[name]);
   const [zetas, costs, last] = [column("zeta"), column("cost"), stages.at(-1)];
@@ -20,18 +16,18 @@ function filmFigure(film, width, height, theme) {
   });
   const traces = [
     // as in Figure 4 of the paper, circles where it starts and ends; the last re-encoding is a step of its own at ζ = 1
-    trace("cost, rounded", [...zetas, last.zeta], [...costs, last.repaired], { color: hues.cost, width: 3 }, "circle", {
+    trace("cost, rounded", [...zetas, last.zeta], [...costs, last.repaired], { color: costHue, width: 3 }, "circle", {
       text: [...zetas.map(() => "rounded"), "re-encoded"], hovertemplate: "%{text}: %{y:,.6~g}",
     }),
-    trace("start, end", [zetas[0], last.zeta], [costs[0], last.repaired], { color: hues.cost }, "circle-open", {
-      mode: "markers", marker: { symbol: "circle-open", size: 15, color: hues.cost, line: { width: 2 } }, hoverinfo: "skip",
+    trace("start, end", [zetas[0], last.zeta], [costs[0], last.repaired], { color: costHue }, "circle-open", {
+      mode: "markers", marker: { symbol: "circle-open", size: 15, color: costHue, line: { width: 2 } }, hoverinfo: "skip",
       hovertemplate: undefined, showlegend: false,
     }),
     trace("value of w", zetas, column("relaxation"), { color: theme.text, width: 1.5, dash: "dash" }, "diamond"),
     ...(bound === null ? [] : [
-      trace("proved bound", [-0.02, 1.02], [bound, bound], { color: hues.bound, width: 2 }, "circle", { mode: "lines" }),
+      trace("proved bound", [-0.02, 1.02], [bound, bound], { color: boundHue, width: 2 }, "circle", { mode: "lines" }),
     ]),
-    trace("decided", zetas, column("decided"), { color: hues.decided, width: 2, dash: "dot" }, "square", {
+    trace("decided", zetas, column("decided"), { color: decidedHue, width: 2, dash: "dot" }, "square", {
       yaxis: "y2", hovertemplate: "%{y:.1%}",
     }),
   ];
