@@ -32,6 +32,7 @@ GRIDS: dict[str, tuple[float, ...]] = {
     "wmmd": (10.0, 100.0, 1000.0),
 }
 ARTICLE = ("none", "l1", "dropout", "wmmd")
+OTHERS = ("none", "re-embedding", "group lasso")
 FLAT = (0.0, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6)
 VECTORS = ("glove100_50k", "vectors.npz")
 PAIRS = (
@@ -151,6 +152,20 @@ def bbc(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
         rows = _grid(corpus, ("gru",), penalties, kept, quick, one)
         found |= {f"{name}, rate {one:g}": row for name, row in rows.items()}
     return found
+
+
+def bbc_rest(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
+    """The penalties that the article does not try on it, the recurrent network at the rate that `bbc` prefers."""
+    corpus = read("bbc_news", data, quick)
+    found = _grid(corpus, ("mean", "cnn"), OTHERS, kept, quick)
+    rows = _grid(corpus, ("gru",), OTHERS, kept, quick, RATES[1])
+    return found | {f"{name}, rate {RATES[1]:g}": row for name, row in rows.items()}
+
+
+def bbc_bilstm(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
+    """The network that the article does not try, at the rate of the other recurrent one."""
+    rows = _grid(read("bbc_news", data, quick), ("bilstm",), ARTICLE, kept, quick, RATES[1])
+    return {f"{name}, rate {RATES[1]:g}": row for name, row in rows.items()}
 
 
 def bbc_100(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
