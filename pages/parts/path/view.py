@@ -168,11 +168,12 @@ def _under_the_slider(job: Job, run: PathRun) -> None:
         working=_working(job),
         choices=run.choices,
         lam=here.lam,
-        answer=(state.path_here or {}).get("n", 0),
+        answer=state.get("path_answer", 0),
         gram=None if gram is None else (run.label(gram), [run.count(point, gram) for point in run.points]),
         stream_url=stream_url(solving) if solving is not None else None,
         height=HEIGHT if gram is None else HEIGHT + 80,
-        on_move=lambda: state.update(path_here=state[key]["move"]),
+        # a λ that was chosen elsewhere since takes the slider's away, not that its message came
+        on_move=lambda: state.update(path_here=state[key]["move"], path_answer=state[key]["move"]["n"]),
         on_done=lambda: None,
     )
     _numbers_here(run, here, solving, job.active)

@@ -177,6 +177,14 @@ def show_path() -> None:
         for k, lam in enumerate(lams)
     ]
     time.sleep(float(st.query_params.get("slow", "0")))  # a page that takes its time
+
+    def take() -> None:
+        move = state.path["move"]
+        if "lost" in st.query_params and not move["held"] and not state.get("lost"):
+            state.lost = True  # as if it had never come
+        else:
+            state.update(here=move, moves=[*state.get("moves", []), move])
+
     path_chart(
         points,
         span=(lams[0], lams[-1]),
@@ -186,7 +194,7 @@ def show_path() -> None:
         lam=here["lam"],
         answer=here["n"],
         gram=(HOSTILE[:60], range(11)),
-        on_move=lambda: state.update(here=state.path["move"], moves=[*state.get("moves", []), state.path["move"]]),
+        on_move=take,
     )
     st.text(f"moves: {state.get('moves', [])}")
     rank = [(k * (3 + round(10 * here["lam"]))) % 20 for k in range(20)]

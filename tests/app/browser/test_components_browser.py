@@ -158,6 +158,20 @@ def test_the_slider_tells_of_every_move_it_can_and_of_its_end(page, demo_url, sl
     assert abs(track["x"] + 8 + share * (track["width"] - 16) - line["x"]) < 4, "the thumb is below the line"
 
 
+def test_a_slider_that_was_let_go_says_so_again_where_the_message_is_lost(page, demo_url):
+    page.goto(f"{demo_url}/?show=path&lost=")
+    slider = page.locator(".cfl-path-bar input")
+    slider.wait_for(timeout=60_000)
+    page.locator(".cfl-path-plot svg.main-svg").first.wait_for()
+    slider.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(f"({MOVES}).includes(\"'held': False\")", timeout=20_000)
+    page.wait_for_timeout(5000)
+    moves = moves_of(page)
+    assert [move["held"] for move in moves].count(False) == 1, "once it was heard, it is not said again"
+    assert f"λ = {moves[-1]['lam']:.3g}" == page.locator(".cfl-path-bar output").inner_text()
+
+
 def test_play_goes_through_the_path_and_ends(page, demo_url):
     page.goto(f"{demo_url}/?show=path")
     play = page.locator(".cfl-path-bar button")

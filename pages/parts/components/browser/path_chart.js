@@ -2,7 +2,7 @@
 // it answers, and once more when they are let go.
 
 const STEP_MS = 110; // Play: the time from one value of the slider to the next
-const PATIENCE_MS = 4000; // after which an answer is taken for lost
+const PATIENCE_MS = 4000; // after which a message that has no answer is taken for lost; twice as long each time
 
 export default keptBy(new WeakMap(), (parent) => new PathChart(parent));
 
@@ -21,7 +21,8 @@ class PathChart {
     this.choices = [];
     this.index = 0;
     this.n = 0;
-    this.waiting = null; // {n, since} of the message that has no answer yet
+    this.waiting = null; // {n, held, timer} of the message that has no answer yet
+    this.patience = PATIENCE_MS;
     this.next = null; // {held} of the message to follow it
     this.listen();
   }
@@ -59,7 +60,10 @@ class PathChart {
     this.data = data;
     this.theme = themeOf(this.root);
     this.plot.style.height = `${data.height}px`;
-    if (this.waiting?.n === data.answer) this.waiting = null;
+    if (this.waiting && this.waiting.n <= data.answer) {
+      this.stopWaiting();
+      this.patience = PATIENCE_MS;
+    }
     this.takeChoices(data);
     this.follow(data.stream);
     loadPlotly(data.plotly)
@@ -88,6 +92,7 @@ class PathChart {
 
   destroy() {
     this.pause();
+    this.stopWaiting();
     this.follow(null);
     this.resizer.disconnect();
     cancelAnimationFrame(this.frame);
@@ -104,11 +109,28 @@ class PathChart {
   }
 
   send() {
-    if (!this.next || (this.waiting && performance.now() - this.waiting.since < PATIENCE_MS)) return;
+    if (!this.next || this.waiting) return;
+    const { held } = this.next;
     this.n = Math.max(this.n, this.data.answer) + 1;
-    this.waiting = { n: this.n, since: performance.now() };
-    this.tell("move", { lam: this.choices[this.index], held: this.next.held, n: this.n });
+    this.waiting = { n: this.n, held, timer: setTimeout(() => this.sendAgain(), this.patience) };
     this.next = null;
+    this.tell("move", { lam: this.choices[this.index], held, n: this.n });
+  }
+
+  // A message that came to no run of the page is lost, and with it, where nothing followed it, that the slider was let
+  // go. What is sent instead says where it stands by now. A run that is only slow begins anew with every message: hence
+  // the patience that grows.
+  sendAgain() {
+    const { held } = this.waiting;
+    this.stopWaiting();
+    this.patience *= 2;
+    this.next ??= { held };
+    this.send();
+  }
+
+  stopWaiting() {
+    clearTimeout(this.waiting?.timer);
+    this.waiting = null;
   }
 
   play() {
