@@ -49,14 +49,20 @@ _DRAG = """async node => {
   return [took, frames.slice(1)];
 }"""
 
-
-# within the roots that components keep to themselves, too; looked for once a frame, where Playwright's own wait looks
-# every half a second in the end
+# What is timed is looked for once a frame: Playwright's own waits look every half a second in the end.
+# Within the roots that components keep to themselves, too:
 _STANDS = """() => {
   const seek = root => root.querySelector(".lt-line b")
     || [...root.querySelectorAll("*")].some(node => node.shadowRoot && seek(node.shadowRoot));
   return Boolean(seek(document));
 }"""
+_WHOLE = """title => {
+  const state = document.querySelector("[data-testid=stApp]")?.getAttribute("data-test-script-state");
+  return state === "notRunning" && [...document.querySelectorAll("h1, h2")].some(
+    head => head.textContent.trim() === title && head.checkVisibility());
+}"""
+_STOPPED = """() => document.evaluate("//*[starts-with(normalize-space(text()), 'Still improving')]", document, null,
+  XPathResult.BOOLEAN_TYPE).booleanValue === false"""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -190,8 +196,7 @@ def _go(page: Any, name: str) -> None:
     """Another page, until it is whole."""
     page.locator("[data-testid=stSidebarNav]").get_by_role("link", name=name, exact=True).click()
     title = "See what your text is made of" if name == "Corpus" else name
-    page.get_by_role("heading", name=title, exact=True).first.wait_for()
-    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+    page.wait_for_function(_WHOLE, arg=title, polling="raf")
 
 
 def _button(page: Any, name: str) -> Any:
@@ -215,7 +220,7 @@ def _solve(page: Any, file: Path) -> dict[str, Any]:
         return found  # it is all done, in a corpus of a few tokens
     began = time.perf_counter()
     stop.click()
-    page.get_by_text(_IMPROVING).wait_for(state="detached", timeout=120_000)
+    page.wait_for_function(_STOPPED, polling="raf", timeout=120_000)
     return found | {"Stop, s": time.perf_counter() - began}
 
 
