@@ -247,7 +247,9 @@ def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
     assert "How hard each period is" in markdown(app) and not app.error and not app.info
     sound(app.text_input(key="widget_time_phrase").set_value("free markets").run())
     assert "in all" in captions(app)
-    sound(app.selectbox(key="time_group").set_value("party").run())
+    sound(app.selectbox(key="widget_time_group").set_value("party").run())
+    show(app, "phrases")
+    assert show(app, "overtime").selectbox(key="widget_time_group").value == "party", "another page does not forget it"
     assert "No phrase comes in a burst" in markdown(app) and "Bursts (CSV)" not in downloads
 
 
@@ -336,7 +338,7 @@ def test_documents_without_a_date_are_said_to_be_left_out(open_app):
     sound(app.text_input(key="widget_time_phrase").set_value("good words").run())
     assert "3 documents without a date, left out on this page." in captions(app)
     assert "24 places in all, 250,000 a million words." in captions(app)
-    sound(app.selectbox(key="time_group").set_value("mark").run())
+    sound(app.selectbox(key="widget_time_group").set_value("mark").run())
     assert "Of 8 values of mark, the 6 with most documents." in captions(app)
 
 
@@ -391,7 +393,7 @@ def test_a_phrase_and_a_group_go_along(corpus, board):
     assert app.button(key="bar_document").label == "document 30 ✕"
     app = show(app, "compare")
     assert app.segmented_control(key="compare_group").value == group[1]
-    assert show(app, "overtime").selectbox(key="time_group").value == group[0]
+    assert show(app, "overtime").selectbox(key="widget_time_group").value == group[0]
     app = show(app, "phrases")
     sound(app.multiselect(key=f"phrase_values_{group[0]}").set_value(["<b>right</b>"]).run())
     assert app.session_state["selected_group"] == (group[0], "<b>right</b>"), "one value chosen here goes along, too"

@@ -18,15 +18,18 @@ from visiting import press, show, sound, until, upload, use
 
 from cflengine import CompressiveFeatures, GuidedSettings, read_corpus
 from cflengine.compression.project_file import read_project
+from cflengine.embedding import DEFAULT_LAMS
 from pages.parts.compare.run import CompareChoice
-from pages.parts.embeddings.run import EmbedChoice
+from pages.parts.embeddings.run import EmbedChoice, SimulationChoice, TrainChoice
 from pages.parts.export import choices, report
 from pages.parts.groups.run import WeightsChoice
 from pages.parts.lab.tightness import LISTED, tightness_of
 from pages.parts.losses.run import LossChoice
+from pages.parts.overtime.view import TimeChoice
 from pages.parts.shared.corpora import SAMPLE, recall
 from pages.parts.shared.jobs import BOARD
 from pages.parts.shared.settings import Settings, settings_of
+from pages.parts.subwords.run import SubwordChoice
 from pages.parts.tasks.run import TasksChoice
 from pages.parts.telling.run import Wanted
 
@@ -36,6 +39,7 @@ ROWS = pd.DataFrame(
         "text": [f"the {k % 3} cats sat on the mat; it's late {NASTY}" for k in range(12)],
         "=id": [f"=d{k}" for k in range(12)],
         "feature": ["a", "b"] * 6,
+        "year": [1990 + k // 4 for k in range(12)],
     }
 )
 
@@ -117,7 +121,13 @@ def test_a_project_brings_everything_back(exported, downloads, open_app):  # noq
 
 #: pages with choices that a project keeps -> their name in the session
 CHOOSING = {"tasks": "tasks", "sentences": "telling", "clusters": "weights", "compare": "compare", "losses": "loss",
-            "embeddings": "embed"}  # fmt: skip
+            "embeddings": "embed", "overtime": "time"}  # fmt: skip
+#: about any corpus, hence the session's own with each of them
+ANY_CORPUS = {
+    "train": TrainChoice("gru", "dropout", 0.3, True, 7, 0.2, 50, 0.03, 0.1, True),
+    "simulation": SimulationChoice((0.3, 8.0), (1.0, 1.0), 20, 0.3),
+    "subwords": SubwordChoice("character", "whitespace", True, 1000),
+}
 
 
 def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  # noqa: F811
@@ -131,6 +141,9 @@ def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  
     state["loss_choice"] = replace(state["loss_choice"], C=3.0, constraints=("nonnegative", "monotone:late,mat"))
     state["tasks_choice"] = replace(state["tasks_choice"], n_lams=4, how="group", by="=id")
     state["embed_choice"] = replace(state["embed_choice"], kernel="linear", permutations=99)
+    state["time_choice"] = replace(state["time_choice"], by=None)
+    for name, choice in ANY_CORPUS.items():
+        state[f"{name}_choice"] = choice
     state["phrase_query"], state["selected_group"], state["document"] = "sat on", ("feature", "b"), 4
     chosen = {name: state[name] for name in names}
     show(app, "features")
@@ -138,10 +151,13 @@ def test_a_project_brings_back_what_pages_were_asked_for(exported, downloads):  
     press(show(app, "corpus"), "Sample reviews")
     for page in CHOOSING:
         show(app, page)
-    assert all(state[name] != chosen[name] for name in names) and "document" not in state
+    assert all(state[name] != chosen[name] for name in names if name != "time_choice") and "document" not in state
+    for name, choice in ANY_CORPUS.items():
+        state[f"{name}_choice"] = type(choice)()
     app = upload(show(app, "corpus"), "mine.cflproject", data)
-    for page in ("pointers", *CHOOSING):
+    for page in ("pointers", "tokenizer", *CHOOSING):
         show(app, page)
+    assert {name: state[f"{name}_choice"] for name in ANY_CORPUS} == ANY_CORPUS
     assert {name: state[name] for name in names} == chosen
     assert (state["phrase_query"], state["selected_group"], state["document"]) == ("sat on", ("feature", "b"), 4)
 
@@ -180,6 +196,7 @@ WRONG = {
         LossChoice("feature", False, "hinge", constraints=("fair:0.01",)),
     ],
     "embed": [EmbedChoice("no", ()), EmbedChoice("feature", ("z",))],
+    "time": [TimeChoice("feature"), TimeChoice("year", by="=id x"), TimeChoice("year", by="text")],
 }  # fmt: skip
 
 
@@ -200,15 +217,22 @@ def test_what_does_not_fit_the_corpus_is_left(exported):
     {"tasks": {"columns": ["feature"] * 9, "n_lams": True, "held_out": 0}},
     {"compare": {"column": "feature", "groups": ["a", "a"]}, "telling": {"column": "feature", "classes": ["b", "b"]}},
     {"weights": {"column": "feature", "name": "a", "ridge": 0.2, "rounds": True, "fine_iter": 10**9}},
+    {"train": {"regulariser": "dropout", "lam": 100.0}, "subwords": {"largest": 500.0, "unit": "word"},
+     "simulation": {"first": [0.5], "second": [0, 0], "irrelevant": 2.0}, "time": {"column": "feature", "by": 3}},
     [], "x", None,
 ])  # fmt: skip
 def test_hostile_choices_leave_every_page_sound(exported, hostile):
     kept = choices.session_values(hostile, exported.session_state["corpus_id"])
     for name, value in kept.items():
         exported.session_state[name] = value
-    for page in ("corpus", "pointers", *CHOOSING):
+    for page in ("corpus", "pointers", "tokenizer", *CHOOSING):
         sound(show(exported, page))
     assert "document" not in kept or kept["document"] in (0, 10**30)
+
+
+def test_a_share_to_drop_is_one_that_the_page_offers():
+    kept = choices.session_values({"train": {"regulariser": "dropout", "lam": 100.0}}, "id")["train_choice"]
+    assert kept == TrainChoice(regulariser="dropout", lam=DEFAULT_LAMS["dropout"])
 
 
 def test_a_broken_project_is_one_sentence(open_app, exported, downloads):  # noqa: F811

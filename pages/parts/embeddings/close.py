@@ -33,7 +33,8 @@ from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.jobs import BOARD, FAILED
 from pages.parts.shared.words import percent, plain
 
-_SHAPES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+SHAPES = (0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0)
+LENGTHS = (1, 2, 5, 10, 20, 50)
 
 
 def draw_simulation() -> None:
@@ -51,11 +52,11 @@ def draw_simulation() -> None:
             one, two = st.columns(2)
             for k, (column, letter) in enumerate(((one, "α"), (two, "β"))):
                 column.select_slider(
-                    f"{title}, {letter}", _SHAPES, values[k], key=f"widget_sim_{name}_{k}",
+                    f"{title}, {letter}", SHAPES, values[k], key=f"widget_sim_{name}_{k}",
                     format_func=lambda value: f"{value:g}", on_change=_take_shapes,
                 )  # fmt: skip
         st.select_slider(
-            "Words of a document", (1, 2, 5, 10, 20, 50), choice.length, key="widget_sim_length",
+            "Words of a document", LENGTHS, choice.length, key="widget_sim_length",
             on_change=lambda: set_simulation(length=st.session_state.widget_sim_length),
         )  # fmt: skip
         st.slider(

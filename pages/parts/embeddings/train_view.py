@@ -35,14 +35,15 @@ from pages.parts.shared.state import TRAIN, current_corpus, current_job, stop_jo
 from pages.parts.shared.words import many, percent, plain
 
 _NETWORKS = {"mean": "mean of the vectors", "cnn": "convolution", "gru": "GRU", "bilstm": "BiLSTM"}
-_PENALTIES = {
+PENALTIES = {
     "wmmd": "wMMD: keep classes apart", "none": "none", "l1": "ℓ1", "dropout": "dropout",
     "re-embedding": "stay near the beginning", "group lasso": "group lasso on words", "bigram wmmd": "wMMD of bigrams",
 }  # fmt: skip
-_DIMENSIONS, _RATES = (2, 5, 10, 20, 50, 100, 300), (0.003, 0.01, 0.03, 0.1, 0.3)
-_TEST = {0.1: "10 %", 0.2: "20 %", 0.25: "25 %", 0.5: "half"}
-_DEV = {0.0: "no documents", 0.1: "10 %", 0.2: "20 %"}
-_LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 100_000.0)
+DIMENSIONS, RATES = (2, 5, 10, 20, 50, 100, 300), (0.003, 0.01, 0.03, 0.1, 0.3)
+TEST = {0.1: "10 %", 0.2: "20 %", 0.25: "25 %", 0.5: "half"}
+DEV = {0.0: "no documents", 0.1: "10 %", 0.2: "20 %"}
+MOST_DROPPED = 0.5  # of a document's words
+LAMS = (0.0, 0.01, 0.03, 0.1, 0.3, 0.5, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10_000.0, 100_000.0)
 
 
 def draw_training(compared: Job, pair: Pair, loaded: LoadedCorpus) -> None:
@@ -79,14 +80,14 @@ def _training_controls(compared: Job, job: Job | None) -> None:
             "Network", NETWORKS, index=NETWORKS.index(choice.network), format_func=_NETWORKS.__getitem__, width=195,
             key="widget_train_network", on_change=lambda: set_train(network=st.session_state.widget_train_network),
         )  # fmt: skip
-        names = list(_PENALTIES)
+        names = list(PENALTIES)
         st.selectbox(
-            "Penalty", names, index=names.index(choice.regulariser), format_func=_PENALTIES.__getitem__, width=215,
+            "Penalty", names, index=names.index(choice.regulariser), format_func=PENALTIES.__getitem__, width=215,
             key="widget_train_penalty", on_change=_take_penalty, help=f"Here: {REGULARISERS[choice.regulariser]}.",
         )  # fmt: skip
         if choice.regulariser != "none":
-            most = 0.5 if choice.regulariser == "dropout" else _LAMS[-1]
-            offered = [value for value in _LAMS if value <= most]
+            most = MOST_DROPPED if choice.regulariser == "dropout" else LAMS[-1]
+            offered = [value for value in LAMS if value <= most]
             st.select_slider(
                 "λ, regularisation", offered, min(offered, key=lambda value: abs(value - choice.lam)), width=170,
                 format_func=lambda value: f"{value:g}", key=f"widget_train_lam_{choice.regulariser}",
@@ -111,7 +112,7 @@ def _details(choice: TrainChoice, own: str | None) -> None:
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         if not choice.given:
             st.select_slider(
-                "Numbers in a vector", _DIMENSIONS, choice.dimension, width=150, key="widget_train_dimension",
+                "Numbers in a vector", DIMENSIONS, choice.dimension, width=150, key="widget_train_dimension",
                 on_change=lambda: set_train(dimension=st.session_state.widget_train_dimension),
                 help="r in the article, which has 20, 100 and 300.",
             )  # fmt: skip
@@ -120,20 +121,20 @@ def _details(choice: TrainChoice, own: str | None) -> None:
             on_change=lambda: set_train(epochs=st.session_state.widget_train_epochs), help="The article has 30.",
         )  # fmt: skip
         st.select_slider(
-            "Learning rate", _RATES, choice.rate, width=150, key="widget_train_rate",
+            "Learning rate", RATES, choice.rate, width=150, key="widget_train_rate",
             on_change=lambda: set_train(rate=st.session_state.widget_train_rate),
             help="Of Adam; the article has 0.1. Recurrent networks learn from long documents at a smaller one.",
         )  # fmt: skip
         if own is None:
             st.select_slider(
-                "Judged by", list(_TEST), choice.test, width=120, format_func=_TEST.get, key="widget_train_test",
+                "Judged by", list(TEST), choice.test, width=120, format_func=TEST.get, key="widget_train_test",
                 on_change=lambda: set_train(test=st.session_state.widget_train_test),
                 help="A share of the documents that it does not learn from; half in the article.",
             )  # fmt: skip
         else:
             st.caption(f"Judged by the documents with {plain(own.replace('=', ' = '))}.")
         st.segmented_control(
-            "Stop early by", _DEV, default=choice.dev, required=True, format_func=_DEV.get, key="widget_train_dev",
+            "Stop early by", DEV, default=choice.dev, required=True, format_func=DEV.get, key="widget_train_dev",
             on_change=lambda: set_train(dev=st.session_state.widget_train_dev),
             help="A share of the documents to learn from is kept aside. Training ends when it gets no better by them "
             f"for {PATIENCE} epochs; the best epoch is kept.",
@@ -198,7 +199,7 @@ def _trained(run: TrainRun, about: EmbedRun, pair: Pair, loaded: LoadedCorpus) -
         "interrupted": "stopped", "converged": "stopped early",
     }  # fmt: skip
     st.caption(
-        f"{_NETWORKS[run.choice.network].capitalize()}, {_PENALTIES[run.choice.regulariser]}"
+        f"{_NETWORKS[run.choice.network].capitalize()}, {PENALTIES[run.choice.regulariser]}"
         f"{f', λ = {run.choice.lam:g}' if run.choice.regulariser != 'none' else ''}: "
         f"{ended.get(str(result.reason), str(result.reason))} after {many(result.n_iterations, 'epoch')}"
         f"{f' (the weights of epoch {result.best_epoch} are kept)' if run.choice.dev else ''}, "

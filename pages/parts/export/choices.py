@@ -1,4 +1,4 @@
-"""What most pages were asked for, and what goes along with the user, as plain values in a project's file.
+"""What pages were asked for, and what goes along with the user, as plain values in a project's file.
 
 A file may say anything: a value that no control of the page could have made is left at its default, and what does not
 fit the corpus a page leaves by itself (:func:`~pages.parts.shared.selection.session_choice`).
@@ -11,16 +11,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
 from typing import Any
 
+from cflengine.embedding import DEFAULT_LAMS, NETWORKS
 from cflengine.loglinear import CLUSTERINGS
 from cflengine.sentence_lasso import GROUP_WEIGHTS
 from cflengine.text import UNITS
 from pages.parts.compare.run import CompareChoice
+from pages.parts.embeddings.close import LENGTHS, SHAPES
 from pages.parts.embeddings.controls import KERNELS
-from pages.parts.embeddings.run import EmbedChoice
+from pages.parts.embeddings.run import EmbedChoice, SimulationChoice, TrainChoice
+from pages.parts.embeddings.train_view import DEV, DIMENSIONS, LAMS, MOST_DROPPED, PENALTIES, RATES, TEST
 from pages.parts.groups.run import RIDGES, WeightsChoice
 from pages.parts.losses.loss_editor import clean_points
 from pages.parts.losses.run import COSTS, TITLES, LossChoice
+from pages.parts.overtime.view import PERIODS, TimeChoice
 from pages.parts.shared.selection import GROUP, PATTERN, PHRASE
+from pages.parts.subwords.controls import CUT_BY, PIECES
+from pages.parts.subwords.run import SIZES, SubwordChoice
 from pages.parts.tasks.run import HOW, TasksChoice
 from pages.parts.telling.run import Wanted
 
@@ -50,6 +56,10 @@ _share = _one_of(0.1, 0.2, 0.3, 0.4)
 
 def _part(value: Any) -> bool:
     return _share(value) or _name(value)
+
+
+def _shapes(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and all(map(_one_of(*SHAPES), value))
 
 
 def _yes_or_no(value: Any) -> bool:
@@ -86,7 +96,24 @@ _KEPT: dict[str, tuple[type, Mapping[str, _Check]]] = {
         "column": _name, "classes": _names, "kernel": _one_of(*KERNELS), "stop": _yes_or_no,
         "permutations": _one_of(99, 999, 4999),
     }),
+    "time": (TimeChoice, {
+        "column": _name, "unit": _one_of("", *PERIODS), "by": lambda value: value is None or _name(value),
+    }),
+    "train": (TrainChoice, {
+        "network": _one_of(*NETWORKS), "regulariser": _one_of(*PENALTIES), "lam": _one_of(*LAMS), "given": _yes_or_no,
+        "epochs": _whole(1, 200), "test": _one_of(*TEST), "dimension": _one_of(*DIMENSIONS), "rate": _one_of(*RATES),
+        "dev": _one_of(*DEV), "clip": _yes_or_no,
+    }),
+    "simulation": (SimulationChoice, {
+        "first": _shapes, "second": _shapes, "length": _one_of(*LENGTHS),
+        "irrelevant": lambda value: isinstance(value, float) and 0.0 <= value <= 0.9,
+    }),
+    "subwords": (SubwordChoice, {
+        "unit": _one_of(*PIECES), "pattern": _one_of(*CUT_BY), "lowercase": _yes_or_no, "largest": _one_of(*SIZES),
+    }),
 }  # fmt: skip
+#: those that are about any corpus
+_ANY_CORPUS = ("train", "simulation", "subwords")
 
 
 def choices_of(state: Mapping[str, Any], corpus_id: str) -> dict[str, Any]:
@@ -94,7 +121,7 @@ def choices_of(state: Mapping[str, Any], corpus_id: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, (_, checks) in _KEPT.items():
         choice = state.get(f"{name}_choice")
-        if choice is not None and state.get(f"{name}_corpus") == corpus_id:
+        if choice is not None and (name in _ANY_CORPUS or state.get(f"{name}_corpus") == corpus_id):
             found[name] = {field: getattr(choice, field) for field in checks}
     phrase = None if state.get(PATTERN) else state.get(PHRASE)
     along = {"phrase": phrase, "group": state.get(GROUP), "document": state.get("document")}
@@ -109,7 +136,7 @@ def session_values(given: Any, corpus_id: str) -> dict[str, Any]:
     for name, (kind, checks) in _KEPT.items():
         choice = _made(kind, checks, given.get(name))
         if choice is not None:
-            found |= {f"{name}_choice": choice, f"{name}_corpus": corpus_id}
+            found |= {f"{name}_choice": choice} | ({} if name in _ANY_CORPUS else {f"{name}_corpus": corpus_id})
     phrase, group, document = given.get("phrase"), _plain(given.get("group")), given.get("document")
     group = group if isinstance(group, tuple) and len(group) == 2 and all(map(_name, group)) else None
     document = document if type(document) is int and document > 0 else 0
@@ -125,6 +152,8 @@ def _made(kind: type, checks: Mapping[str, _Check], given: Any) -> Any:
         return None
     kept = {name: value for name, check in checks.items() if name in given and check(value := _plain(given[name]))}
     needed = {field.name for field in fields(kind) if field.default is MISSING}
+    if kept.get("regulariser") == "dropout" and kept.get("lam", 1.0) > MOST_DROPPED:
+        kept["lam"] = DEFAULT_LAMS["dropout"]
     return kind(**kept) if needed <= set(kept) else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,11 @@ from pages.parts.phrases.table import spelt_dictionary
 from pages.parts.shared.asking import asked
 from pages.parts.shared.corpora import LoadedCorpus
 from pages.parts.shared.metrics import table_height
-from pages.parts.shared.selection import new_row, select_phrase, selected_group, selected_phrase
+from pages.parts.shared.selection import new_row, select_phrase, selected_group, selected_phrase, session_choice
 from pages.parts.shared.solution import Solution
 from pages.parts.shared.words import many, number, plain, said
 
-UNITS = ("year", "month", "day")
+PERIODS = ("year", "month", "day")
 MOST_GROUPS = 6
 SHOWN = 1_000
 _NONE = "all documents"
@@ -42,29 +43,40 @@ def time_columns(metadata: pd.DataFrame) -> list[str]:
     return dates + years
 
 
+@dataclass(frozen=True)
+class TimeChoice:
+    """What is asked of the page. unit: of a column of dates, empty for what suits their span; by: the column that tells
+    lines apart, None for all documents together, empty for that of the group that goes along."""
+
+    column: str
+    unit: str = ""
+    by: str | None = ""
+
+
 def choose_periods(loaded: LoadedCorpus) -> Periods | None:
     """The column and the length of a period; None, and a sentence, where there is none."""
-    columns = time_columns(loaded.corpus.metadata)
+    metadata = loaded.corpus.metadata
+    columns = time_columns(metadata)
     if not columns:
-        st.info(
-            "This corpus has no column of dates (2024-01-31, 31.1.2024, 31/1/2024) or years. Choose another corpus, or "
-            "one with a date a document."
-        )
-        for name, values in loaded.corpus.metadata.items():
-            found, whole = count_dates(values)
-            if found:
-                st.caption(
-                    f"The column {plain(str(name))} stayed words: {found:,} of its {whole:,} values look like dates. "
-                    "At least 95 % have to (cells such as unknown or n/a do not count), and of 3/4/2024 some date has "
-                    "to tell which number is the day."
-                )
+        _say_why(metadata)
         return None
+
+    def fits(one: TimeChoice) -> bool:
+        return one.column in columns and (not one.by or (one.by in metadata.columns and _tells_apart(metadata[one.by])))
+
+    choice: TimeChoice = session_choice("time", None, fits, lambda: TimeChoice(columns[0]))
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
-        column = st.selectbox("By", columns, key="time_column", width=200)
-        values = loaded.corpus.metadata[column]
-        unit = "year"
+        column = st.selectbox(
+            "By", columns, columns.index(choice.column), key="widget_time_column", width=200,
+            on_change=lambda: _set(column=st.session_state.widget_time_column, unit=""),
+        )  # fmt: skip
+        values, unit = metadata[column], "year"
         if pd.api.types.is_datetime64_any_dtype(values):
-            unit = st.segmented_control("Period", UNITS, default=_usual(values), required=True, key=f"unit_{column}")
+            key = f"widget_time_unit_{column}"
+            unit = st.segmented_control(
+                "Period", PERIODS, default=choice.unit or _usual(values), required=True, key=key,
+                on_change=lambda: _set(unit=st.session_state[key]),
+            )  # fmt: skip
     try:
         periods = periods_of(values, unit)
     except InputError as error:
@@ -74,6 +86,26 @@ def choose_periods(loaded: LoadedCorpus) -> Periods | None:
     if undated:
         st.caption(f"{many(undated, 'document')} without a date, left out on this page.")
     return periods
+
+
+def _set(**changes: Any) -> None:
+    st.session_state.time_choice = replace(st.session_state.time_choice, **changes)
+
+
+def _say_why(metadata: pd.DataFrame) -> None:
+    """There is no time here, and what stayed words though some of it looks like dates."""
+    st.info(
+        "This corpus has no column of dates (2024-01-31, 31.1.2024, 31/1/2024) or years. Choose another corpus, or "
+        "one with a date a document."
+    )
+    for name, values in metadata.items():
+        found, whole = count_dates(values)
+        if found:
+            st.caption(
+                f"The column {plain(str(name))} stayed words: {found:,} of its {whole:,} values look like dates. "
+                "At least 95 % have to (cells such as unknown or n/a do not count), and of 3/4/2024 some date has "
+                "to tell which number is the day."
+            )
 
 
 def _usual(values: pd.Series) -> str:
@@ -171,7 +203,7 @@ def _bursts(found: Solution, periods: Periods, phrases: np.ndarray) -> tuple[pd.
         sizes = np.diff(model.table_.doc_ptr)
         return bursts(counts, sizes, periods), permuted_weight(counts, sizes, periods)
 
-    key = (found.id, periods.names, st.session_state.get("time_column"))
+    key = (found.id, periods.names, st.session_state.time_choice.column)
     return asked("bursts", key, work, waiting="Looking for bursts …")
 
 
@@ -179,15 +211,20 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     """Any words over time, by group if wanted."""
     state, metadata = st.session_state, loaded.corpus.metadata
     state.widget_time_phrase = selected_phrase()
-    groups = [str(name) for name in metadata.columns if 2 <= metadata[name].nunique() <= 50]
+    groups, choice = [str(name) for name in metadata.columns if _tells_apart(metadata[name])], state.time_choice
     with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
         st.text_input(
             "Words over time", key="widget_time_phrase", placeholder="words; * stands for any letters", width=260,
             on_change=lambda: select_phrase(state.widget_time_phrase),
         )  # fmt: skip
-        along = selected_group(metadata)
-        first = 1 + groups.index(along[0]) if along is not None and along[0] in groups else 0
-        by = st.selectbox("By", [_NONE, *groups], first, key="time_group", width=200) if groups else _NONE
+        along, by = selected_group(metadata), None
+        if groups:
+            first = along[0] if choice.by == "" and along is not None else choice.by
+            by = st.selectbox(
+                "By", [None, *groups], 1 + groups.index(first) if first in groups else 0, key="widget_time_group",
+                format_func=lambda name: _NONE if name is None else plain(name), width=200,
+                on_change=lambda: _set(by=state.widget_time_group),
+            )  # fmt: skip
     query = selected_phrase()
     if not query.strip():
         st.caption("Choose a phrase in the table, or write words.")
@@ -202,7 +239,7 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     dated = int(sizes[periods.number >= 0].sum())
     frames: dict[str, Any] = {}
     left_out = ""
-    if by == _NONE:
+    if by is None:
         frames[""] = rates(counts, sizes, periods)
     else:
         labels = metadata[by].astype(str)
@@ -215,6 +252,11 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     figure_view(figure, "time_phrase_figure", "How often the phrase stands in each period")
     million = number(1e6 * counts.sum() / max(dated, 1))
     st.caption(f"{many(int(counts.sum()), 'place')} in all, {million} a million words.{left_out}")
+
+
+def _tells_apart(values: pd.Series) -> bool:
+    """Whether there are lines to draw, and few enough to choose from."""
+    return 2 <= values.nunique() <= 50
 
 
 def shown_groups(values: pd.Series) -> list[str]:

@@ -20,14 +20,17 @@ PATTERN = "phrase_is_pattern"  # the toggle's own key is forgotten on other page
 _Choice = TypeVar("_Choice")
 
 
-def session_choice(name: str, kind: str, fits: Callable[[_Choice], bool], usual: Callable[[], _Choice]) -> _Choice:
+def session_choice(
+    name: str, kind: str | None, fits: Callable[[_Choice], bool], usual: Callable[[], _Choice]
+) -> _Choice:
     """What a page is asked for: the session's choice, if it was made for this corpus and still fits; else that of the
-    job in the address; else the usual one. kind: of the job, whose key is corpus, kind, choice and what else there is.
+    job in the address; else the usual one. kind: of the job, whose key is corpus, kind, choice and what else there is;
+    None for a page without.
     """
     state = st.session_state
     choice: _Choice | None = state.get(f"{name}_choice")
     if choice is None or state.get(f"{name}_corpus") != state.corpus_id or not fits(choice):
-        job = current_job(kind)
+        job = current_job(kind) if kind is not None else None
         choice = job.key[2] if job is not None and fits(job.key[2]) else usual()
         state.update({f"{name}_choice": choice, f"{name}_corpus": state.corpus_id})
     return choice

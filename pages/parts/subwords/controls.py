@@ -18,8 +18,8 @@ from pages.parts.shared.words import many, plain
 from pages.parts.subwords.run import SIZES, SubwordChoice, SubwordRun
 
 LARGEST_FILE = 64  # MB
-_UNITS = {"byte": "bytes", "character": "characters"}
-_PATTERNS = {"gpt2": "GPT-2's", "gpt4": "GPT-4's", "whitespace": "white space"}
+PIECES = {"byte": "bytes", "character": "characters"}
+CUT_BY = {"gpt2": "GPT-2's", "gpt4": "GPT-4's", "whitespace": "white space"}
 
 
 def draw_controls() -> None:
@@ -34,14 +34,14 @@ def draw_controls() -> None:
             help="All smaller sizes of the scale are solved, too: 20 seconds each at most.",
         )  # fmt: skip
         st.segmented_control(
-            "Pieces of", list(_UNITS), default=choice.unit, required=True, format_func=_UNITS.__getitem__,
+            "Pieces of", list(PIECES), default=choice.unit, required=True, format_func=PIECES.__getitem__,
             key="widget_subwords_unit", on_change=lambda: _set(unit=state.widget_subwords_unit),
             help="Bytes: any text can be cut, since all 256 are entries. Characters: those of the corpus, bytes for "
             "all others.",
         )  # fmt: skip
         st.selectbox(
-            "Words cut by", list(_PATTERNS), index=list(_PATTERNS).index(choice.pattern), width=160,
-            format_func=lambda name: f"{_PATTERNS[name]} pattern" if name != "whitespace" else _PATTERNS[name],
+            "Words cut by", list(CUT_BY), index=list(CUT_BY).index(choice.pattern), width=160,
+            format_func=lambda name: f"{CUT_BY[name]} pattern" if name != "whitespace" else CUT_BY[name],
             key="widget_subwords_pattern", on_change=lambda: _set(pattern=state.widget_subwords_pattern),
             help="No piece reaches beyond a word.",
         )  # fmt: skip
