@@ -229,8 +229,9 @@ def test_figures_escape_what_strangers_write(corpus):
     assert "<b>right" not in str(figure.layout.xaxis.title.text) and len(figure.data) == 5
     points = np.concatenate([np.column_stack([d.x, d.y]) for d in figure.data[:2]])
     for names in figure.data[3:]:
-        for x, y, name in zip(names.x, names.y, names.text, strict=True):
-            right = (points - [x, y]) * [700 / 1.26, 450 / 1.1]
+        for x, y, name, side in zip(names.x, names.y, names.text, names.textposition, strict=True):
+            assert side == ("middle right" if x <= 0.6 else "middle left"), "no name is cut off at the edge"
+            right = (points - [x, y]) * [700 / 1.12 * (1 if x <= 0.6 else -1), 450 / 1.1]
             under = (right[:, 0] > 4) & (right[:, 0] < 7.5 * len(name.strip())) & (abs(right[:, 1]) < 9)
             assert not under.any(), f"{name} lies on a point"
     rates = run.rates(0)

@@ -29,9 +29,10 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
     for top in _named(shown, x, y).values():  # in the letters' colour, which can be read in the dark, too
         figure.add_scatter(
             x=x[top], y=y[top], mode="text", showlegend=False, textfont={"size": 12}, hoverinfo="skip",
-            text=[f"\u2002{html(shown['phrase'].iloc[i])}" for i in top], textposition="middle right",
+            text=[f"\u2002{html(shown['phrase'].iloc[i])}\u2002" for i in top],
+            textposition=["middle right" if side > 0 else "middle left" for side in _sides(x[top])],
         )  # fmt: skip
-    figure.update_xaxes(title_text=f"rarer ← {html(others)} → more frequent", showticklabels=False, range=[-0.06, 1.2])
+    figure.update_xaxes(title_text=f"rarer ← {html(others)} → more frequent", showticklabels=False, range=[-0.06, 1.06])
     figure.update_yaxes(title_text=f"rarer ← {html(group)} → more frequent", showticklabels=False, range=[-0.04, 1.06])
     figure.update_layout(
         height=560, margin={"l": 10, "r": 10, "t": 10, "b": 10}, legend={"orientation": "h", "x": 0, "y": 1.06}
@@ -45,9 +46,14 @@ def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> dict[int, list[
     some = np.sort(np.concatenate([np.flatnonzero(sign[order] == side)[: 4 * NAMED] for side in (1, -1)]))
     rows, told = order[some], shown["p"].to_numpy() < 0.05
     names = shown["phrase"].iloc[rows].astype(str).tolist()
-    across, up = (x + 0.06) / 1.26, (y + 0.04) / 1.1
-    clear = rows[apart(across[rows], up[rows], names, [1] * len(rows), points=(across[told], up[told]))]
+    across, up = (x + 0.06) / 1.12, (y + 0.04) / 1.1
+    clear = rows[apart(across[rows], up[rows], names, _sides(x[rows]), points=(across[told], up[told]))]
     return {side: clear[sign[clear] == side][:NAMED].tolist() for side in (1, -1)}
+
+
+def _sides(x: np.ndarray) -> list[int]:
+    """1 for a name that begins at its point, -1 for one that ends there: none is cut off at the edge of a phone."""
+    return np.where(x > 0.6, -1, 1).tolist()
 
 
 def _points(

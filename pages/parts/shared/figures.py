@@ -21,8 +21,8 @@ def apart(
     """Which labels stand apart from all before them, the first being the most wanted.
 
     x, y: float (n,), where they stand, as shares of a plot of about ``size`` pixels; anchors: of each -1 where it ends
-    there, 0 where that is its middle, 1 where it begins there. points: across and up, what no label that begins at its
-    own may lie on.
+    there, 0 where that is its middle, 1 where it begins there. points: across and up, what no label that begins or ends
+    at its own may lie on.
     """
     across, up = (size[0] * points[0], size[1] * points[1]) if points is not None else (np.empty(0), np.empty(0))
     kept: list[tuple[float, float, float]] = []
@@ -30,7 +30,7 @@ def apart(
     for k, (label, anchor) in enumerate(zip(labels, anchors, strict=True)):
         width = 7.5 * min(len(label), 60) + 8
         left, row = size[0] * float(x[k]) + (anchor - 1) * width / 2, size[1] * float(y[k])
-        under = (across > left + 4) & (across < left + width + 4) & (np.abs(up - row) < 9)
+        under = (across > left + 4 * anchor) & (across < left + width + 4 * anchor) & (np.abs(up - row) < 9)
         if under.any():
             continue
         if all(abs(row - other) >= 15 or left > right or left + width < start for start, right, other in kept):
