@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 from scipy.stats import rankdata
 
-from pages.parts.shared.figures import BLUE, GREY, ORANGE, apart, html
+from pages.parts.shared.figures import BLUE, GREY, ORANGE, Label, beside, html
 
 MOST_POINTS, NAMED = 2_500, 12
+_WIDTHS, _HEIGHT = (300, 600, 925), 480  # pixels of the plot on a phone, a tablet and a wide page
 
 
 def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
@@ -26,11 +28,14 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
         _points(figure, shown[own], x[own], y[own], colour, symbol, f"more in {html(name)}")
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
-    for top in _named(shown, x, y).values():  # in the letters' colour, which can be read in the dark, too
-        figure.add_scatter(
-            x=x[top], y=y[top], mode="text", showlegend=False, textfont={"size": 12}, hoverinfo="skip",
-            text=[f"\u2002{html(shown['phrase'].iloc[i])}\u2002" for i in top],
-            textposition=["middle right" if side > 0 else "middle left" for side in _sides(x[top])],
+    names = [html(phrase) for phrase in shown["phrase"]]
+    for label in _named(shown, x, y):  # in the letters' colour, which can be read in the dark, too
+        far = abs(label.right) > 8
+        figure.add_annotation(
+            x=x[label.point], y=y[label.point], text=names[label.point], font={"size": 12},
+            ax=label.right, ay=-label.up, xanchor="left" if label.right > 0 else "right",
+            showarrow=True, arrowhead=0, arrowwidth=0.8, arrowcolor=GREY if far else "rgba(0,0,0,0)", standoff=4,
+            borderpad=0,
         )  # fmt: skip
     figure.update_xaxes(title_text=f"rarer ← {html(others)} → more frequent", showticklabels=False, range=[-0.06, 1.06])
     figure.update_yaxes(title_text=f"rarer ← {html(group)} → more frequent", showticklabels=False, range=[-0.04, 1.06])
@@ -40,20 +45,13 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
     return figure
 
 
-def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> dict[int, list[int]]:
-    """Who has more -> the rows of the clearest phrases whose names can be read, beside each other and their points."""
+def _named(shown: pd.DataFrame, x: np.ndarray, y: np.ndarray) -> list[Label]:
+    """The clearest phrases of both sides, by turns, and where their names stand, on a phone as on a wide page."""
     sign, order = np.sign(shown["g2"].to_numpy()), np.argsort(-np.abs(shown["g2"].to_numpy()), kind="stable")
-    some = np.sort(np.concatenate([np.flatnonzero(sign[order] == side)[: 4 * NAMED] for side in (1, -1)]))
-    rows, told = order[some], shown["p"].to_numpy() < 0.05
-    names = shown["phrase"].iloc[rows].astype(str).tolist()
+    sides = [order[sign[order] == side][:NAMED].tolist() for side in (1, -1)]
+    wanted = [k for pair in zip_longest(*sides) for k in pair if k is not None]
     across, up = (x + 0.06) / 1.12, (y + 0.04) / 1.1
-    clear = rows[apart(across[rows], up[rows], names, _sides(x[rows]), points=(across[told], up[told]))]
-    return {side: clear[sign[clear] == side][:NAMED].tolist() for side in (1, -1)}
-
-
-def _sides(x: np.ndarray) -> list[int]:
-    """1 for a name that begins at its point, -1 for one that ends there: none is cut off at the edge of a phone."""
-    return np.where(x > 0.6, -1, 1).tolist()
+    return beside((across, up), wanted, [str(shown["phrase"].iloc[k]) for k in wanted], _WIDTHS, _HEIGHT)
 
 
 def _points(

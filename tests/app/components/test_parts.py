@@ -492,3 +492,27 @@ def test_labels_that_would_overlap_are_left_out():
         "to either side of nearly one place"
     )
     assert figures.apart(x[:0], y[:0], [], []) == []
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 400), st.integers(0, 30))
+def test_labels_beside_points_lie_on_nothing_and_within_the_plot_at_any_width(seed, n, wanted):
+    rng = np.random.default_rng(seed)
+    points = rng.random(n) ** 3, rng.random(n)
+    order = rng.permutation(n)[:wanted].tolist()
+    labels = [str(rng.integers(10 ** rng.integers(1, 15))) for _ in order]
+    found = figures.beside(points, order, labels, (300, 900), 480)
+    assert len({label.point for label in found}) == len(found) and {label.point for label in found} <= set(order)
+    for width in (300, 900):
+        boxes = []
+        for point, right, up in found:
+            end, row = width * points[0][point] + right, 480 * points[1][point] + up
+            long = figures._width(labels[order.index(point)])
+            left = end if right > 0 else end - long
+            assert left >= 0 and left + long <= width and 0 < row < 480
+            on = (width * points[0] > left) & (width * points[0] < left + long) & (abs(480 * points[1] - row) < 9)
+            assert not on.any()
+            boxes.append((left, left + long, row))
+        for k, (left, right, row) in enumerate(boxes):
+            assert all(abs(row - line) >= 15 or left > end or right < begin for begin, end, line in boxes[:k])
+    if n == 1:
+        assert len(found) == min(wanted, 1) or max(map(len, labels)) > 10, "a point alone has its name"
