@@ -1,10 +1,10 @@
 """The sentence regulariser: the paper's tables, solvers and peers on its objective, 2.5 million sentences.
 
 Sections, each printed as soon as it is done: "tables" (Tables 1 and 2 for the tasks whose data is there, every model's
-grid in full, over seeds), "groups" (clauses, paragraphs and documents in the place of sentences, λ by length),
-"solvers" (majorise and the paper's ADMM at several rho to the same certified gaps), "peers"
-(cvxpy with SCS and Clarabel, scikit-learn's saga and liblinear; those not installed are shown as absent), "scale"
-(a generated corpus of the size of the paper's bills task).
+grid in full, over seeds), "alone" (the regulariser without a lasso, section 5.3, beside three others), "groups"
+(clauses, paragraphs and documents in the place of sentences, λ by length), "solvers" (majorise and the paper's ADMM at
+several rho to the same certified gaps), "peers" (cvxpy with SCS and Clarabel, scikit-learn's saga and liblinear; those
+not installed are shown as absent), "scale" (a generated corpus of the size of the paper's bills task).
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from benchmarks.sentence_lasso import peers as sentence_peers
 from benchmarks.sentence_lasso import scale as sentence_scale
 from benchmarks.sentence_lasso import solvers as sentence_solvers
 from benchmarks.sentence_lasso import tables as sentence_tables
-from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS, Grid
+from benchmarks.sentence_lasso.tables import MODELS, PAPER_GRID, RHOS, WITH_ALONE, Grid
 from cflengine.engine import threads
 from cflengine.sentence_lasso import warm_up
 
-SECTIONS = ("tables", "groups", "solvers", "peers", "scale")
+SECTIONS = ("tables", "alone", "groups", "solvers", "peers", "scale")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Options beside the common ones."""
     parser.add_argument("--sections", default=",".join(SECTIONS), metavar="A,B", help="(default: %(default)s)")
-    parser.add_argument("--tasks", default="", metavar="A,B", help="tables, groups: only these (default: all)")
-    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="tables: how many (default: 5)")
+    parser.add_argument("--tasks", default="", metavar="A,B", help="tables, alone, groups: only these (default: all)")
+    parser.add_argument("--seeds", type=int, default=5, metavar="N", help="tables, alone: how many (default: 5)")
     parser.add_argument(
         "--admm", choices=("none", "one", "full"), default="one",
         help="tables: ADMM's 100 steps with no rho, rho = 1, or the paper's five (default: one)",
@@ -65,12 +65,12 @@ def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[s
     if name == "groups":
         measured = sentence_groups.measure(tasks, data, arguments.limit, quick, say)
         return measured, sentence_groups.show(measured)
-    if name == "tables":
-        rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
+    if name in ("tables", "alone"):
+        rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm] if name == "tables" else ()
+        grid = Grid((1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds)
+        models = MODELS if name == "tables" else WITH_ALONE
         seeds = range(1 if quick else arguments.seeds)
-        measured = sentence_tables.measure(
-            tasks, data, seeds, Grid((1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds), say
-        )
+        measured = sentence_tables.measure(tasks, data, seeds, grid, say, models)
         return measured, sentence_tables.show(measured)
     if name == "scale":
         measured = sentence_scale.measure(quick)

@@ -23,7 +23,7 @@ from cflengine.cli.options import (
 from cflengine.cli.reading import read
 from cflengine.cli.reports import guess_line, write_left_out
 from cflengine.cli.terminal import TerminalProgress, load_engine
-from cflengine.cli.values import number, penalty_values
+from cflengine.cli.values import number, penalty_values, penalty_values_or_0
 from cflengine.engine import InputError, locked_folder, many, output_path
 
 _SENTENCES = """\
@@ -86,9 +86,13 @@ def add_command(commands: Any) -> None:
         "--grid", type=penalty_values, default="0.01,0.1,1,10,100,1000", metavar="λs",
         help="values tried for every parameter (default: %(default)s)",
     )  # fmt: skip
-    for name, of in (("sen", "of the sentences"), ("las", "of the ℓ1 penalty"), ("rid", "of the quadratic penalty")):
+    for name, of, values in (
+        ("sen", "of the sentences", penalty_values),
+        ("las", "of the ℓ1 penalty; 0 for sentences alone", penalty_values_or_0),
+        ("rid", "of the quadratic penalty", penalty_values),
+    ):
         what = f"regularisation parameter {of} (default: --grid)"
-        model.add_argument(f"--lam-{name}", type=penalty_values, metavar="λs", help=what)
+        model.add_argument(f"--lam-{name}", type=values, metavar="λs", help=what)
     model.add_argument(
         "--features", choices=("words", "kgrams"), default="words",
         help="kgrams: as cflengine compress finds them in the training documents (default: words)",
@@ -194,6 +198,8 @@ def _refuse_unused(arguments: argparse.Namespace) -> None:
     if "sentence" not in arguments.models:
         usual |= {"group_weights": "equal", "solver": "majorise", "rho": None}
     models = ", ".join(arguments.models)
+    if 0.0 in (arguments.lam_las or ()) and arguments.models != ["sentence"]:
+        raise InputError("--lam-las 0 is for --models sentence: the other models are nothing without it.")
     for name, value in usual.items():
         if getattr(arguments, name) != value:
             raise InputError(f"--{name.replace('_', '-')} plays no part with --models {models}: leave it out.")

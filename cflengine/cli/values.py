@@ -36,13 +36,27 @@ def pattern(text: str) -> str:
 
 def penalty_values(text: str) -> list[float]:
     """Values above 0 separated by commas; argparse's error for anything else."""
+    found = _finite_values(text)
+    if not found or found[0] <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10")
+    return found
+
+
+def penalty_values_or_0(text: str) -> list[float]:
+    """Values of 0 or above separated by commas; argparse's error for anything else."""
+    found = _finite_values(text)
+    if not found or found[0] < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, none below 0, such as 0,0.1,1")
+    return found
+
+
+def _finite_values(text: str) -> list[float]:
+    """Ascending, each once; empty where one is no number."""
     try:
         found = sorted({float(value) for value in text.split(",")})
-        if not all(0 < value < math.inf for value in found):
-            raise ValueError(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, such as 0.1,1,10") from None
-    return found
+        return []
+    return found if all(map(math.isfinite, found)) else []
 
 
 def names(text: str) -> list[str]:

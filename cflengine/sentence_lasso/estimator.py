@@ -31,7 +31,7 @@ class SentenceLassoClassifier(GroupClassifier):
     lam_sen : float, default: 0.1
         λ_sen, above 0.
     l1 : float, default: 1.0
-        λ_las, above 0.
+        λ_las, 0 or above; 0 for the groups alone (section 5.3), which leave few weights at exactly 0.
     solver : str, default: 'majorise'
         "majorise" (default) or "admm", the paper's Algorithm 1.
     class_weight : object, default: None
@@ -122,7 +122,7 @@ class SentenceLassoClassifier(GroupClassifier):
         self.listeners = listeners
 
     def _penalty(self) -> Penalty:
-        return Penalty("sentence", lam_sen=self.lam_sen, lam_las=_checked(self, "l1"))
+        return Penalty("sentence", lam_sen=self.lam_sen, lam_las=_checked(self, "l1", or_zero=True))
 
     def _check(self) -> Settings:
         check_choice(self.groups, "groups", UNITS)
@@ -215,11 +215,11 @@ class PenalisedClassifier(GroupClassifier):
         return Penalty(self.penalty, **found)
 
 
-def _checked(estimator: Any, name: str) -> float:
+def _checked(estimator: Any, name: str, *, or_zero: bool = False) -> float:
     """A regularisation parameter. Raises ValueError unless it is a number above 0."""
     value = getattr(estimator, name)
-    if not (is_number(value) and 0 < value < np.inf):
-        raise InputError(f"{name} must be a number above 0, not {value!r}.")
+    if not (is_number(value) and (0 < value < np.inf or (or_zero and value == 0))):
+        raise InputError(f"{name} must be a number {'not below' if or_zero else 'above'} 0, not {value!r}.")
     return float(value)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cflengine import cli
+from cflengine import cli, load_model
 from cflengine.cli import sentences
 from cflengine.cli.options import Clock
 from cflengine.cli.sentences import SearchProgress
@@ -94,6 +94,16 @@ def test_options_reach_the_models(run, table, tmp_path):
     assert report["models"][1]["results"][0]["solver"] == "majorise"  # the baselines have one solver
 
 
+def test_sentences_alone_are_learnt_and_verified(run, table, tmp_path):
+    out = tmp_path / "out"
+    wanted = ("--label-column", "mood", "--models", "sentence", "--lam-sen", "0.01,0.1", "--lam-las", "0")
+    end = run(table, *wanted, "--out", out, "--quiet")
+    assert end.code == 0, end.err
+    (model,) = json.loads((out / "report.json").read_text("utf-8"))["models"]
+    assert model["lam_las"] == 0 and model["gap"] <= 1e-4 and load_model(out / "sentence.cflm").l1 == 0
+    assert cli.main(["verify", str(out)]) == 0
+
+
 def test_kgrams_and_more_than_two_classes(run, table, tmp_path):
     out = tmp_path / "out"
     end = run(
@@ -116,6 +126,10 @@ def test_kgrams_and_more_than_two_classes(run, table, tmp_path):
         (["--label-column", "mood", "--rho", "1"], "--rho is for --solver admm"),
         (["--label-column", "mood", "--lam-sen", "0"], "numbers above 0"),
         (["--label-column", "mood", "--grid", "1,x"], "numbers above 0"),
+        (["--label-column", "mood", "--grid", "0,1"], "numbers above 0"),
+        (["--label-column", "mood", "--lam-las", "-1"], "none below 0"),
+        (["--label-column", "mood", "--lam-las", "0,nan"], "none below 0"),
+        (["--label-column", "mood", "--lam-las", "0"], "--lam-las 0 is for --models sentence"),
         (["--label-column", "mood", "--models", "svm"], "'svm' is none of"),
         (
             ["--label-column", "mood", "--models", "lasso", "--lam-rid", "1"],

@@ -211,6 +211,20 @@ def test_tol_is_the_gap_it_ends_at():
     assert SentenceLassoClassifier(0.02, 0.02, tol=1e-9).fit(TEXTS, LABELS).duality_gap_ <= 1e-9
 
 
+def test_l1_may_be_0_where_every_word_has_a_sentence():
+    model = SentenceLassoClassifier(lam_sen=0.1, l1=0.0).fit(TEXTS, LABELS)
+    assert model.duality_gap_ <= 1e-4 and np.mean(model.coef_ != 0) > np.mean(
+        SentenceLassoClassifier(lam_sen=0.1, l1=0.1).fit(TEXTS, LABELS).coef_ != 0
+    )
+    with pytest.raises(ValueError, match="l1 must be a number not below 0"):
+        SentenceLassoClassifier(l1=-1.0).fit(TEXTS, LABELS)
+    with pytest.raises(ValueError, match="l1 must be a number above 0"):
+        PenalisedClassifier("lasso", l1=0.0).fit(TEXTS, LABELS)
+    X = sparse.csr_matrix([[1.0, 1.0], [0.0, 2.0]])
+    with pytest.raises(ValueError, match="a feature is in no sentence"):
+        SentenceLassoClassifier(l1=0.0).fit(X, [0, 1], sentences=sparse.csr_matrix([[1.0, 0.0]]))
+
+
 def test_cross_validation_and_grid_search_over_texts():
     texts, labels = TEXTS * 4, np.tile(LABELS, 4)
     assert cross_val_score(SentenceLassoClassifier(0.02, 0.02), texts, labels, cv=2).tolist() == [1.0, 1.0]

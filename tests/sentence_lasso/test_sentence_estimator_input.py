@@ -23,7 +23,7 @@ NO_LAMS = (0, -1.0, math.nan, math.inf, "0.1", None, True, [1.0])
     "wrong",
     [
         *({"lam_sen": lam} for lam in NO_LAMS),
-        *({"l1": lam} for lam in NO_LAMS),
+        *({"l1": lam} for lam in NO_LAMS if lam != 0),
         *({"tol": tol} for tol in (0, -1, math.nan, "1e-3", None)),
         *({"solver": solver} for solver in ("simplex", None, "")),
         *({"settings": value} for value in (ADMMSettings(), {"tol": 1e-3}, 3)),

@@ -191,8 +191,11 @@ def test_penalties_have_their_own_lams_alone():
     assert Penalty("elastic", lam_las=1, lam_rid=2).parameters == {"lam_rid": 2.0, "lam_las": 1.0}
     with pytest.raises(ValueError, match="no lam_sen"):
         Penalty("lasso", lam_las=1.0, lam_sen=1.0)
+    with pytest.raises(ValueError, match="lam_sen"):
+        Penalty("sentence", lam_las=1.0)
+    assert Penalty("sentence", lam_sen=1.0).parameters == {"lam_sen": 1.0, "lam_las": 0.0}
     with pytest.raises(ValueError, match="lam_las"):
-        Penalty("sentence", lam_sen=1.0)
+        Penalty("lasso")
 
 
 def test_the_ridge_counts_its_square_whole(setting):

@@ -121,9 +121,13 @@ def test_without_penalty_on_a_feature_there_is_no_problem():
     X, y = sparse.csr_matrix(np.eye(2)), np.array([1.0, -1.0])
     with pytest.raises(ValueError, match="quadratic"):
         SentenceProblem(X, y, no_sentences(), 0.0, 0.0, np.array([1.0, 0.0]))
-    with pytest.raises(ValueError, match="no groups"):
-        SentenceProblem(X, y, merge_sentences(X), 0.0, 1.0, np.ones(2))
-    assert SentenceProblem(X, y, no_sentences(), 0.0, 0.0, np.ones(2)).n_features == 2
+    first_only = merge_sentences(sparse.csr_matrix([[1.0, 0.0]]))
+    for groups, lam_sen in ((first_only, 1.0), (merge_sentences(X), 0.0)):
+        with pytest.raises(ValueError, match="or a sentence"):
+            SentenceProblem(X, y, groups, 0.0, lam_sen, np.zeros(2))
+    assert SentenceProblem(X, y, no_sentences(), 0.0, 0.0, np.ones(2)).smooth
+    assert not SentenceProblem(X, y, merge_sentences(X), 0.0, 1.0, np.zeros(2)).smooth
+    assert not SentenceProblem(X, y, first_only, 0.0, 1.0, np.array([0.0, 1.0])).smooth
 
 
 def test_log_loss_of_large_margins():

@@ -65,6 +65,30 @@ def test_small_problems_with_sentences(case):
 
 
 @GENERATED
+@given(cases(sentences=True))
+def test_small_problems_of_sentences_alone(case):
+    """Section 5.3: no lasso, so a weight is held by its sentences alone."""
+    case = replace(case, lam_las=0.0)
+    assume(((case.counts > 0).any(axis=0) | (case.kappa > 0)).all() and case.lam_sen > 0)
+    check(case, solved(case))
+
+
+@pytest.mark.parametrize("lam_sen", [0.001, 0.1, 1.0])
+@pytest.mark.parametrize("n_features", [30, 150])
+def test_without_a_lasso_weights_are_0_by_whole_sentences(n_features, lam_sen):
+    case = random_case(11, n_features=n_features, lam_las=0.0, lam_sen=lam_sen)
+    case = replace(case, counts=case.counts[:, seen := case.counts.any(axis=0)], kappa=case.kappa[seen])
+    result = solved(case)
+    check(case, result, compare=False)
+    gone = (case.counts @ (result.w != 0)) == 0
+    for j in np.flatnonzero(result.w == 0):
+        assert gone[case.counts[:, j] > 0].any(), "a word whose sentences are all there has a weight"
+    by_admm = admm.solve(case.start(), ADMMSettings(tol=1e-3, max_iter=5000, time_limit=20.0))
+    assert by_admm.objective >= result.lower_bound and result.objective <= by_admm.objective * (1 + TOL)
+    assert by_admm.lower_bound <= result.objective
+
+
+@GENERATED
 @given(cases(sentences=False))
 def test_small_problems_without_sentences(case):
     check(case, solved(case))

@@ -9,8 +9,8 @@ exceeds that by e_j > 0, of which the better is taken:
                              with s_j = λ_las + λ_sen Σ_g a_g √c_gj; the value of (D) at (α, u) less Σ_j e_j P/s_j is
                              a bound.
 
-The second is better where λ_las is small and words are frequent. All of problem.py's notation. The objective is
-rounded up, the bound down (engine/gaps.py).
+The second is better where λ_las is small and words are frequent, and all there is where λ_las = 0. All of problem.py's
+notation. The objective is rounded up, the bound down (engine/gaps.py).
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Penalty:
     lam_sen : float, default: 0.0
         λ_sen, of the groups.
     lam_las : float, default: 0.0
-        λ_las, of the lasso.
+        λ_las, of the lasso; 0 beside λ_sen for the groups alone.
     lam_rid : float, default: 0.0
         λ_rid, of ridge.
 
@@ -58,8 +58,9 @@ class Penalty:
         for name in ("lam_sen", "lam_las", "lam_rid"):
             value = getattr(self, name)
             if name in PENALTIES[self.kind]:
-                if not (is_number(value) and 0 < value < np.inf):
-                    raise InputError(f"{name} must be a number above 0, not {value!r}.")
+                or_zero = (self.kind, name) == ("sentence", "lam_las")  # the groups alone, section 5.3
+                if not (is_number(value) and (0 < value < np.inf or (or_zero and value == 0))):
+                    raise InputError(f"{name} must be a number {'not below' if or_zero else 'above'} 0, not {value!r}.")
             elif value != 0:
                 raise InputError(f"the {self.kind} penalty has no {name}.")
 
@@ -124,6 +125,8 @@ class TrainingData:
         elif penalty.kind in ("ridge", "elastic"):
             kappa = np.full(n_features, 2.0 * penalty.lam_rid)
         groups = self.groups if penalty.kind == "sentence" else no_sentences()
+        if penalty.kind == "sentence" and penalty.lam_las == 0 and not groups.occurrences(n_features).all():
+            raise InputError("a feature is in no sentence, and nothing else holds its weight: lam_las must be above 0.")
         return SentenceProblem(self.X, y, groups, float(penalty.lam_las), float(penalty.lam_sen), kappa, self.weight)
 
     def start(self, y: np.ndarray, penalty: Penalty, w: np.ndarray | None = None, bias: float = 0.0) -> Iterate:

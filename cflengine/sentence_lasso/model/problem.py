@@ -110,8 +110,8 @@ class SentenceProblem:
 
     Raises
     ------
-    ValueError for y of one class, and where (P) has no dual point to certify with: λ_las = 0 needs κ > 0 throughout and
-    no sentences.
+    ValueError for y of one class, and where (P) has no dual point to certify with: where λ_las = 0, every feature needs
+    κ_j > 0 or a sentence, and λ_sen > 0.
     """
 
     X: sparse.csr_matrix
@@ -125,12 +125,17 @@ class SentenceProblem:
     def __post_init__(self) -> None:
         if not (np.any(self.y > 0) and np.any(self.y < 0)):
             raise ValueError("both classes need at least one document.")
-        if self.lam_las == 0 and (self.groups.n_groups or not (self.kappa > 0).all()):
-            raise ValueError("without an ℓ1 penalty every feature needs a quadratic one, and there can be no groups.")
+        if self.lam_las == 0 and not (self.kappa + self.stiffness > 0).all():
+            raise ValueError("without an ℓ1 penalty every feature needs a quadratic one, or a sentence.")
 
     @property
     def n_features(self) -> int:
         return int(self.X.shape[1])
+
+    @property
+    def smooth(self) -> bool:
+        """Whether (P) has no kink at any weight of 0."""
+        return self.lam_las == 0 and self.groups.n_groups == 0
 
     @cached_property
     def column_sums(self) -> np.ndarray:

@@ -102,7 +102,7 @@ class ActiveNewton:
 
     def __init__(self, here: Iterate, may_go_on: Callable[[], bool]) -> None:
         self.here, self.problem, self.may_go_on = here, here.problem, may_go_on
-        self.smooth = here.problem.lam_las == 0  # no kink at 0: the support is everything, and weights may cross
+        self.smooth = here.problem.smooth  # the support is everything then, and weights may cross 0
         self.part: Restricted | None = None
         self.value = here.objective()
         self.truncated = False  # whether the last step's linear system would have needed more products

@@ -135,7 +135,7 @@ def _newton(run: SentenceRun, settings: MajoriseSettings, *, final: bool) -> boo
                 break
         direction = run.multipliers.fit(run.progress.poll, settings.tol, stalls)
         if not run.certify("newton"):
-            if run.converged and here.problem.lam_las > 0:
+            if run.converged and not here.problem.smooth:
                 _drop_traces(run)
             return False
         returned = _bring_back(here, direction)

@@ -21,7 +21,7 @@ from cflengine.sentence_lasso.model.certificate import Certificate, certify
 from cflengine.sentence_lasso.model.problem import soft_threshold
 from cflengine.sentence_lasso.solvers.iterate import Iterate
 
-_ENOUGH = 1e-9  # of λ_las: an excess that costs nothing
+_ENOUGH = 1e-9  # of λ_las, or of λ_sen without it: an excess that costs nothing
 _STEPS, _CHUNKS = 50, 60
 _MOST_PATIENCE = 6
 _ALLOWED = 0.5
@@ -40,6 +40,7 @@ class Multipliers:
         self.total_count = groups.occurrences(here.problem.n_features)
         self.free = Free(np.empty(groups.n_groups, dtype=np.int64), np.zeros(here.problem.n_features))
         self.r = np.zeros(here.problem.n_features)
+        self.enough = _ENOUGH * (here.problem.lam_las or here.problem.lam_sen)
 
     def smooth(self, epsilon: float) -> None:
         """u_g = λ_sen a_g (Mw)_g/√(‖(Mw)_g‖² + ε²) for every sentence."""
@@ -53,20 +54,20 @@ class Multipliers:
         often the direction that was found has been too weak to be followed: F is then lowered further.
         """
         here, problem = self.here, self.here.problem
-        if problem.lam_las == 0:  # nothing is 0 that could not be
+        if problem.smooth:  # nothing is 0 that could not be
             return np.zeros(problem.n_features)
         n_free = kernels.own_multipliers(here.groups, here.w, problem.lam_sen, self.u, self.free)
         free = Free(self.free.groups[:n_free], self.free.counts)
         derivative, hessian = here.derivatives()
         minus_gradient = -here.gathered(derivative) - problem.kappa * here.w
         self.r = self._residual(minus_gradient)
-        lam = problem.lam_las
+        lam, enough = problem.lam_las, self.enough
         state = _beginning()
         for _ in range(_CHUNKS << min(2 * patience, _MOST_PATIENCE)):
             point = Dual(self.u, self.r)
-            kernels.polish(here.groups, problem.lam_sen, lam, free, point, state, _STEPS, _ENOUGH * lam)
+            kernels.polish(here.groups, problem.lam_sen, lam, free, point, state, _STEPS, enough)
             here.work += _STEPS * n_free / max(1, len(self.all_groups))
-            excess = np.where(here.w == 0, soft_threshold(self.r, lam * (1.0 + _ENOUGH)), 0.0)
+            excess = np.where(here.w == 0, soft_threshold(self.r, lam + enough), 0.0)
             held = excess * (free.counts > 0)
             p = held / np.maximum(free.counts, 1e-300)
             promised = float(held @ p)
@@ -97,7 +98,7 @@ class Multipliers:
         if len(u) and spread:
             r = self._residual(-here.gathered(derivative) - problem.kappa * here.w)
             every, lam = Free(self.all_groups, self.total_count), problem.lam_las
-            kernels.polish(here.groups, problem.lam_sen, lam, every, Dual(u, r), _beginning(), _SPREAD, _ENOUGH * lam)
+            kernels.polish(here.groups, problem.lam_sen, lam, every, Dual(u, r), _beginning(), _SPREAD, self.enough)
             here.work += _SPREAD
         found = certify(problem, here.w, u, here.bias)
         here.move(here.w, found.bias, here.scores + (found.bias - here.bias))
