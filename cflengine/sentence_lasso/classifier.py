@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
@@ -35,12 +36,18 @@ from cflengine.text.sentences import UNITS
 _BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
 
 
+def _has_probabilities(estimator: Any) -> bool:
+    """Whether its scores are log-odds: those of the log loss, with which it was fitted, or else is to be."""
+    return bool(vars(estimator).get("_learnt_with", {}).get("loss", estimator.loss) == "log")
+
+
 class GroupClassifier(ProbabilisticClassifier):
     """What all penalties share."""
 
     language: str
     groups: str = "sentence"
     group_weights: str = "equal"
+    loss: str = "log"
     token_pattern: str
     lowercase: bool
     n_threads: int | None
@@ -100,7 +107,7 @@ class GroupClassifier(ProbabilisticClassifier):
         if not len(found[0]):
             raise InputError("the documents hold no word: nothing to learn from (is token_pattern wrong?).")
         table = cut_sentences(texts, found, len(features.names()), self.language, self.groups)
-        data = TrainingData(table.by_document(), table.counts, weight, self.group_weights == "length")
+        data = TrainingData(table.by_document(), table.counts, weight, self.group_weights == "length", self.loss)
         self._fit(data, classes, number, penalty, settings)
         self._features, self.sentences_ = features, table
         if hasattr(self, "feature_names_in_"):
@@ -125,7 +132,7 @@ class GroupClassifier(ProbabilisticClassifier):
             raise InputError(f"sentences have {counts.shape[1]} features, documents {X.shape[1]}.")
         if counts.nnz and not (np.isfinite(counts.data).all() and counts.data.min() >= 0):
             raise InputError("counts of sentences must be finite and at least 0.")
-        data = TrainingData(X, counts, weight, self.group_weights == "length")
+        data = TrainingData(X, counts, weight, self.group_weights == "length", self.loss)
         self._fit(data, classes, number, penalty, settings)
         self._features = None
         if hasattr(self, "sentences_"):
@@ -244,6 +251,38 @@ class GroupClassifier(ProbabilisticClassifier):
             require(len(model._features.names()) == model.n_features_in_, name)
         return model
 
+    @available_if(_has_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1. Of the log loss.
+
+        Parameters
+        ----------
+        X : object
+            N documents: texts, or a matrix (N, V).
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
+        return super().predict_proba(X)
+
+    @available_if(_has_probabilities)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Logarithms of the probabilities, also of those that are too small for a number. Of the log loss.
+
+        Parameters
+        ----------
+        X : object
+            N documents: texts, or a matrix (N, V).
+
+        Returns
+        -------
+        numpy.ndarray
+            float64 (N, classes), in the order of classes_.
+        """
+        return super().predict_log_proba(X)
+
     def sentence_relevance(self, documents: Any, labels: Any = None) -> pd.DataFrame:
         """How much every sentence of some texts speaks for their label (§5.4): see :func:`relevance_table`.
 
@@ -261,9 +300,12 @@ class GroupClassifier(ProbabilisticClassifier):
 
         Raises
         ------
-        ValueError for a label that is none of classes_, and unless there is one for each document.
+        ValueError for a label that is none of classes_, unless there is one for each document, and for a loss without
+        probabilities.
         """
         check_is_fitted(self, "coef_")
+        if not _has_probabilities(self):
+            raise InputError("what a sentence adds to the log-odds is known of the log loss alone.")
         table = documents if isinstance(documents, SentenceTable) else self.cut(documents)
         chosen = self.predict(table) if labels is None else np.asarray(labels)
         if chosen.shape != (table.n_documents,):

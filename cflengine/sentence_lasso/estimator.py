@@ -10,6 +10,7 @@ import numpy as np
 from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
+from cflengine.sentence_lasso.model.losses import LOSSES
 from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, WordFeatures
@@ -22,7 +23,8 @@ from cflengine.text.token_table import WORD_PATTERN
 class SentenceLassoClassifier(GroupClassifier):
     """Logistic regression with one overlapping group for every training sentence (Yogatama & Smith, ICML 2014).
 
-    Minimises Σ_d log(1 + exp(−y_d (wᵀx_d + b))) + λ_las‖w‖₁ + λ_sen Σ_{d,s} ‖w_{d,s}‖₂, equation (1) of the paper,
+    Minimises Σ_d ℓ(y_d (wᵀx_d + b)) + λ_las‖w‖₁ + λ_sen Σ_{d,s} ‖w_{d,s}‖₂, equation (1) of the paper, with
+    ℓ(m) = log(1 + exp(−m)) as there, or another loss,
     where w_{d,s} has the weight of a word for each of its tokens in sentence s of document d; the bias b is free. Other
     parts of a document may be the groups (section 5.4), and λ_sen may go by their lengths (section 3).
 
@@ -34,6 +36,10 @@ class SentenceLassoClassifier(GroupClassifier):
         λ_las, 0 or above; 0 for the groups alone (section 5.3), which leave few weights at exactly 0.
     solver : str, default: 'majorise'
         "majorise" (default) or "admm", the paper's Algorithm 1.
+    loss : str, default: 'log'
+        "log"; "squared", ½(1 − m)²; "squared hinge", ½ max(0, 1 − m)²; or "hinge", max(0, 1 − m), not by "admm".
+        Without the log loss there are no probabilities. With the hinge and small λ a fit takes long: its gap says how
+        far it has come.
     class_weight : object, default: None
         None, "balanced", or a mapping from classes to weights.
     tol : float, default: 0.0001
@@ -90,6 +96,7 @@ class SentenceLassoClassifier(GroupClassifier):
         l1: float = 1.0,
         *,
         solver: str = "majorise",
+        loss: str = "log",
         class_weight: Any = None,
         tol: float = 1e-4,
         max_iter: int | None = None,
@@ -107,6 +114,7 @@ class SentenceLassoClassifier(GroupClassifier):
         self.lam_sen = lam_sen
         self.l1 = l1
         self.solver = solver
+        self.loss = loss
         self.class_weight = class_weight
         self.tol = tol
         self.max_iter = max_iter
@@ -127,6 +135,9 @@ class SentenceLassoClassifier(GroupClassifier):
     def _check(self) -> Settings:
         check_choice(self.groups, "groups", UNITS)
         check_choice(self.group_weights, "group_weights", GROUP_WEIGHTS)
+        check_choice(self.loss, "loss", LOSSES)
+        if self.loss == "hinge" and self.solver == "admm":
+            raise InputError('Algorithm 1 needs a loss with a derivative: take solver="majorise" for the hinge.')
         own: dict[str, Any] = {"tol": None} if self.solver == "admm" else {}  # which has a rule of its own
         settings: Settings = self._solver_settings(SOLVERS.find(self.solver), self.settings, **own)
         return settings
@@ -259,7 +270,7 @@ def estimator_of(
     if penalty.kind == "sentence":
         model: GroupClassifier = SentenceLassoClassifier(
             **penalty.of_estimator, language=language, groups=groups,
-            group_weights="length" if data.by_length else "equal",
+            group_weights="length" if data.by_length else "equal", loss=data.loss,
         )  # fmt: skip
     else:
         model = PenalisedClassifier(**penalty.of_estimator, language=language)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.checks import InputError, check_choice, is_number
+from cflengine.sentence_lasso.model.losses import LOSSES
 from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProblem, merge_sentences, no_sentences
 
 if TYPE_CHECKING:
@@ -92,12 +93,15 @@ class TrainingData:
         float64 (D,), of the documents, above 0; None for 1.
     by_length : bool, default: False
         Whether λ_sen goes by the sentences' lengths.
+    loss : str, default: 'log'
+        A key of :data:`~cflengine.sentence_lasso.model.losses.LOSSES`.
     """
 
     X: sparse.csr_matrix
     counts: sparse.csr_matrix
     weight: np.ndarray | None = None
     by_length: bool = False
+    loss: str = "log"
 
     @cached_property
     def columns(self) -> Columns:
@@ -127,7 +131,8 @@ class TrainingData:
         groups = self.groups if penalty.kind == "sentence" else no_sentences()
         if penalty.kind == "sentence" and penalty.lam_las == 0 and not groups.occurrences(n_features).all():
             raise InputError("a feature is in no sentence, and nothing else holds its weight: lam_las must be above 0.")
-        return SentenceProblem(self.X, y, groups, float(penalty.lam_las), float(penalty.lam_sen), kappa, self.weight)
+        lams = float(penalty.lam_las), float(penalty.lam_sen)
+        return SentenceProblem(self.X, y, groups, *lams, kappa, self.weight, LOSSES[self.loss])
 
     def start(self, y: np.ndarray, penalty: Penalty, w: np.ndarray | None = None, bias: float = 0.0) -> Iterate:
         """Where a solver begins: at 0, or at ``w``, the solution of a similar problem."""

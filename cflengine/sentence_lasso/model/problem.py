@@ -1,4 +1,4 @@
-"""Sentence-regularised logistic regression as mathematics, in clear numpy.
+"""Sentence-regularised classification as mathematics, in clear numpy; here with the paper's loss.
 
     minimise   Σ_d log(1 + exp(−y_d (x_dᵀw + b))) + λ_las ‖w‖₁ + ½ Σ_j κ_j w_j² + λ_sen Σ_g a_g ‖(Mw)_g‖₂         (P)
 
@@ -10,10 +10,11 @@ group, times √n for n tokens where λ is to go by length. The dual, with u_g t
     maximise   −Σ_d α_d log α_d + (1 − α_d) log(1 − α_d)  −  Σ_{j: κ_j > 0} S_{λ_las}(r_j)²/(2 κ_j)             (D)
     subject to   Σ_d y_d α_d = 0,   |r_j| ≤ λ_las where κ_j = 0,   ‖u_g‖₂ ≤ λ_sen a_g,   0 ≤ α ≤ 1,
 
-S_λ soft thresholding. Source: Yogatama & Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*,
-ICML 2014, equation (1), where κ = 0 and all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0,
-κ_j = 2 λ_rid) and the elastic net; with κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of
-their ADMM solves, an elastic net that knows how frequent words are but nothing of sentences.
+S_λ soft thresholding. Other losses have other first terms in (D), and other bounds of α (losses.py). Source: Yogatama &
+Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*, ICML 2014, equation (1), where κ = 0 and
+all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0, κ_j = 2 λ_rid) and the elastic net; with
+κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of their ADMM solves, an elastic net that knows
+how frequent words are but nothing of sentences.
 
 Shapes: X CSR float64 (D, V); y float64 (D,), −1 or 1; vectors over a group's entries (E,).
 
@@ -40,6 +41,8 @@ from functools import cached_property
 
 import numpy as np
 from scipy import sparse
+
+from cflengine.sentence_lasso.model.losses import LOG, Loss
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,8 @@ class SentenceProblem:
     weight : ndarray or None, default: None
         float64 (D,), above 0, factors of the documents' losses; None for 1. The dual point of document d is then v_d
         α_d, 0 ≤ α_d ≤ 1, and its entropy v_d times that of α_d.
+    margin_loss : Loss, default: LOG
+        ℓ, of y_d (x_dᵀw + b).
 
     Raises
     ------
@@ -121,6 +126,7 @@ class SentenceProblem:
     lam_sen: float
     kappa: np.ndarray
     weight: np.ndarray | None = None
+    margin_loss: Loss = LOG
 
     def __post_init__(self) -> None:
         if not (np.any(self.y > 0) and np.any(self.y < 0)):
@@ -149,8 +155,12 @@ class SentenceProblem:
         return 1.0 if self.weight is None else self.weight
 
     def loss(self, scores: np.ndarray) -> float:
-        """Σ_d v_d log(1 + exp(−y_d scores_d))."""
-        return log_loss(self.y * scores, self.v)
+        """Σ_d v_d ℓ(y_d scores_d)."""
+        return self.loss_by(self.margin_loss, scores)
+
+    def loss_by(self, loss: Loss, scores: np.ndarray) -> float:
+        """The same with another ℓ."""
+        return float((self.v * loss.value(self.y * scores)).sum())
 
     @cached_property
     def stiffness(self) -> np.ndarray:
@@ -168,11 +178,6 @@ class SentenceProblem:
     def objective(self, w: np.ndarray, b: float) -> float:
         """The value of (P)."""
         return self.loss(self.X @ w + b) + self.penalty(w)
-
-
-def log_loss(margin: np.ndarray, weight: np.ndarray | float = 1.0) -> float:
-    """Σ weight log(1 + exp(−margin)), also for large margins of either sign."""
-    return float((weight * np.logaddexp(0.0, -margin)).sum())
 
 
 def soft_threshold(x: np.ndarray, lam: float) -> np.ndarray:

@@ -35,6 +35,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.sentence_lasso.kernels import admm as kernels
+from cflengine.sentence_lasso.model.losses import HINGE
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.solvers.iterate import Iterate, proximal_newton_step
 from cflengine.sentence_lasso.solvers.run import SentenceRun
@@ -57,10 +58,12 @@ class _Augmented:
 
 def solve(here: Iterate, settings: ADMMSettings | None = None, listeners: Iterable[Listener] = ()) -> SentenceResult:
     """Solve (P) from ``here``, which it moves, by Algorithm 1. Raises ValueError for a problem with κ or without
-    sentences, which is not the paper's."""
+    sentences, which is not the paper's, or with the hinge."""
     problem = here.problem
     if problem.kappa.any() or not problem.groups.n_groups:
         raise InputError("Algorithm 1 is for the sentence regulariser: it needs sentences, and no quadratic penalty.")
+    if problem.margin_loss is HINGE:
+        raise InputError("Algorithm 1 needs a loss with a derivative.")
     settings = settings or ADMMSettings()
     run = SentenceRun(here, "admm", settings, listeners)
     rho = settings.rho

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from cflengine.sentence_lasso.kernels import majorise as kernels
 from cflengine.sentence_lasso.kernels.arrays import Columns, Groups, ModelPoint, NewtonModel
 from cflengine.sentence_lasso.model.certificate import best_bias
+from cflengine.sentence_lasso.model.losses import HINGE, Loss, proximal_hinge
 from cflengine.sentence_lasso.model.problem import SentenceProblem
 
 LEAST_HESSIAN = 1e-12  # of a document's loss: far from the border it is 0, and a quadratic model needs some
@@ -24,19 +24,22 @@ def columns_of(X: sparse.csr_matrix) -> Columns:
 class Iterate:
     """w float64 (V,), bias, scores = Xw + b float64 (D,); w and scores are replaced, never written into.
 
-    columns: of ``problem.X``, if they are at hand. Without w it begins at w = 0 with the best bias.
+    columns: of ``problem.X``, if they are at hand. Without w it begins at w = 0 with the best bias. loss: the one that
+    solvers work with, which has a derivative: the problem's own, but for the hinge.
     """
 
     def __init__(
         self, problem: SentenceProblem, columns: Columns | None = None, w: np.ndarray | None = None, bias: float = 0.0
     ) -> None:
         self.problem = problem
+        hinge = problem.margin_loss is HINGE
+        self.loss: Loss = proximal_hinge(np.zeros(len(problem.y))) if hinge else problem.margin_loss
         self.columns = columns_of(problem.X) if columns is None else columns
         groups = problem.groups
         self.groups = Groups(groups.ptr, groups.feature, groups.count, groups.weight)
         self.w = np.zeros(problem.n_features) if w is None else w.astype(np.float64)
         scores = problem.X @ self.w
-        self.bias = best_bias(scores, problem.y, bias, problem.v)
+        self.bias = best_bias(scores, problem.y, bias, problem.v, self.loss)
         self.scores = scores + self.bias
         self.work = 0.0  # passes over the data
 
@@ -49,14 +52,22 @@ class Iterate:
         self.move(w, bias, self.problem.X @ w + bias)
 
     def objective(self) -> float:
-        """(P) here."""
-        return self.problem.loss(self.scores) + self.problem.penalty(self.w)
+        """(P) here, with the loss that is worked with."""
+        return self.lost(self.scores) + self.problem.penalty(self.w)
+
+    def lost(self, scores: np.ndarray) -> float:
+        """Σ_d v_d ℓ(y_d scores_d) with the loss that is worked with."""
+        return self.problem.loss_by(self.loss, scores)
+
+    def alpha(self) -> np.ndarray:
+        """float64 (D,): α = −ℓ'(margin), with which the bias is the best."""
+        return self.loss.slope(self.problem.y * self.scores)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Of each document's loss by its score: the first, −v y α, and the second, kept above 0. float64 (D,) each."""
         y, v = self.problem.y, self.problem.v
-        alpha = expit(-y * self.scores)
-        return -v * y * alpha, np.maximum(v * alpha * (1.0 - alpha), LEAST_HESSIAN)
+        curvature = self.loss.curvature(y * self.scores)
+        return -v * y * self.alpha(), np.maximum(v * curvature, LEAST_HESSIAN)
 
     def gathered(self, derivative: np.ndarray) -> np.ndarray:
         """Xᵀ derivative."""
@@ -84,7 +95,7 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     # a weight of 0 stays 0 unless it is pulled by more than λ_las, whatever q is
     active = np.flatnonzero((w != 0) | (np.abs(gradient) > problem.lam_las))
     curvature = here.curvature(hessian, active)
-    before = problem.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
+    before = here.lost(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
     target, moved = w.copy(), np.zeros(len(problem.y))
     model, point = NewtonModel(q, linear, curvature, hessian), ModelPoint(derivative.copy(), moved, target)
     bias = kernels.descend(here.columns, active, problem.lam_las, model, point, here.bias, passes, 1e-9 * before)
@@ -95,7 +106,7 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     length = 1.0
     while length > 1e-8:
         there, scores = w + length * step, here.scores + length * moved
-        value = problem.loss(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
+        value = here.lost(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
         if value <= before + _SUFFICIENT * length * min(expected, 0.0) + 1e-14 * abs(before):
             here.move(there, here.bias + length * (bias - here.bias), scores)
             return before - value

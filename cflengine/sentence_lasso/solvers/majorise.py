@@ -25,11 +25,13 @@ Two documents with a word each (model/problem.py), whose best weights are ±log 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from cflengine.engine.progress import Listener, TerminationReason
+from cflengine.engine.progress import EventForwarder, IterationStats, Listener, TerminationReason
 from cflengine.sentence_lasso.kernels import majorise as kernels
+from cflengine.sentence_lasso.model.losses import HINGE, proximal_hinge
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.solvers.active import ActiveNewton
 from cflengine.sentence_lasso.solvers.iterate import Iterate, proximal_newton_step
@@ -45,6 +47,8 @@ _ATTEMPTS = 30  # Newton and proof, in the last cycle; fewer in those before
 _CYCLES = 5
 _AGAIN = 0.3  # of epsilon: where later cycles begin
 _STRUGGLE = 8  # times newton_products: a linear system that wants more has the wrong weights at 0, or near it
+_PROXIMAL_STEPS, _FIRST_TOL = 300, 1e-2  # of the hinge: how many, to which gap the first, each to half of it
+_INNER = 150  # iterations of each: what is left is left to the next
 _SETTLED = 1e-4  # of the objective: a round without sentences that brings less is followed by Newton's method
 _WARM_EPSILON = 1e-2  # of the first round from a solution to other λ, as a share of epsilon
 
@@ -62,6 +66,8 @@ def solve(
     if not run.certify("start"):
         return run.result()
     last = settings.epsilon * settings.decay**settings.rounds
+    if here.problem.margin_loss is HINGE:
+        return _by_proximal_steps(run, settings, warm=warm)
     for cycle in range(_CYCLES):
         # Few rounds with a fast ε are enough as a rule. Where they leave the wrong weights at 0 Newton's method
         # struggles, and slower rounds are worth their time.
@@ -70,6 +76,34 @@ def solve(
         if not run.may_go_on() or not _newton(run, settings, final=cycle == _CYCLES - 1):
             return run.result()
     return run.result(TerminationReason.NUMERICAL_ERROR)
+
+
+def _by_proximal_steps(run: SentenceRun, settings: MajoriseSettings, *, warm: bool) -> SentenceResult:
+    """The hinge: solves with losses that have a derivative, the α of each of which make the next (losses.py)."""
+    here = run.here
+    inner_tol = _FIRST_TOL
+    for k in range(_PROXIMAL_STEPS):
+        problem = replace(here.problem, margin_loss=here.loss)
+        most = min(_INNER, settings.max_iter)
+        inner = replace(settings, tol=max(inner_tol, 0.1 * settings.tol), time_limit=None, max_iter=most)
+        start = Iterate(problem, here.columns, here.w, here.bias)
+        found = solve(start, inner, [_Within(run.progress)], warm=warm or k > 0)
+        here.work += start.work
+        here.go(found.w, found.bias)
+        run.multipliers.u = found.multipliers
+        run.iteration += 1
+        if not run.certify("proximal") or not run.may_go_on():
+            return run.result()
+        here.loss = proximal_hinge(here.alpha())
+        inner_tol *= 0.5
+    return run.result(TerminationReason.NUMERICAL_ERROR)
+
+
+class _Within(EventForwarder):
+    """A listener of a part of a solve, which ends with the whole; its numbers are of another loss."""
+
+    def __call__(self, _: IterationStats) -> bool:
+        return self.poll()
 
 
 def _rounds(run: SentenceRun, settings: MajoriseSettings, epsilon: float, last: float, decay: float) -> None:
@@ -175,7 +209,7 @@ def _bring_back(here: Iterate, direction: np.ndarray) -> bool:
     length = max(-fall, 0.0) / max(curvature, 1e-300)
     for _ in range(40):
         w = here.w + length * direction
-        if problem.objective(w, here.bias) < value:
+        if here.lost(problem.X @ w + here.bias) + problem.penalty(w) < value:
             here.go(w, here.bias)
             return True
         length *= 0.5

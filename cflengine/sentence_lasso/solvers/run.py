@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
-from scipy.special import expit
 
 from cflengine.engine.gaps import relative_gap
 from cflengine.engine.progress import Listener, TerminationReason
@@ -52,7 +51,7 @@ class SentenceRun(Run):
         self.update_incumbent(found.objective)
         if self.raise_bound(found.lower_bound):
             self.u = u
-            self.alpha = expit(-self.here.problem.y * self.here.scores)
+            self.alpha = self.here.alpha()
         if sparse and self.reached(relative_gap(found.objective, self.lower_bound)):
             self.converged = True
             self.best_objective = found.objective
@@ -70,7 +69,8 @@ class SentenceRun(Run):
 
     def note(self, stage: str, **extra: float) -> bool:
         """An event without a certificate of its own; whether to go on."""
-        objective = self.here.objective()
+        here = self.here
+        objective = here.problem.loss(here.scores) + here.problem.penalty(here.w)
         self.update_incumbent(objective)
         return self._tell(stage, objective, extra)
 
