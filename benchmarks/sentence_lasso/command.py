@@ -18,7 +18,7 @@ from benchmarks.sentence_lasso import peers as sentence_peers
 from benchmarks.sentence_lasso import scale as sentence_scale
 from benchmarks.sentence_lasso import solvers as sentence_solvers
 from benchmarks.sentence_lasso import tables as sentence_tables
-from benchmarks.sentence_lasso.tables import MODELS, PAPER_GRID, RHOS, WITH_ALONE, Grid
+from benchmarks.sentence_lasso.tables import PAPER_GRID, RHOS, WITH_ALONE, Grid
 from cflengine.engine import threads
 from cflengine.sentence_lasso import warm_up
 
@@ -66,11 +66,10 @@ def _section(name: str, arguments: argparse.Namespace) -> tuple[dict[str, dict[s
         measured = sentence_groups.measure(tasks, data, arguments.limit, quick, say)
         return measured, sentence_groups.show(measured)
     if name in ("tables", "alone"):
-        rhos = {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm] if name == "tables" else ()
-        grid = Grid((1.0,) if quick else PAPER_GRID, rhos, arguments.admm_seeds)
-        models = MODELS if name == "tables" else WITH_ALONE
+        values, rhos = (1.0,) if quick else PAPER_GRID, {"none": (), "one": (1.0,), "full": RHOS}[arguments.admm]
         seeds = range(1 if quick else arguments.seeds)
-        measured = sentence_tables.measure(tasks, data, seeds, grid, say, models)
+        grid = Grid(values, rhos, arguments.admm_seeds) if name == "tables" else Grid(values, models=WITH_ALONE)
+        measured = sentence_tables.measure(tasks, data, seeds, grid, say)
         return measured, sentence_tables.show(measured)
     if name == "scale":
         measured = sentence_scale.measure(quick)

@@ -21,11 +21,13 @@ Say = Callable[[str], None]
 
 
 class Grid(NamedTuple):
-    """values: of every λ; rhos: of ADMM, on the first ``admm_seeds`` seeds."""
+    """values: of every λ; rhos: of ADMM, on the first ``admm_seeds`` seeds; models: the first is tested against the
+    others."""
 
     values: Sequence[float]
-    rhos: Sequence[float]
-    admm_seeds: int
+    rhos: Sequence[float] = ()
+    admm_seeds: int = 0
+    models: Sequence[str] = MODELS
 
 
 def measure(
@@ -34,26 +36,24 @@ def measure(
     seeds: Sequence[int],
     grid: Grid,
     say: Say,
-    models: Sequence[str] = MODELS,
 ) -> dict[str, dict[str, Any]]:
-    """Task -> its figures over the seeds; "all" -> the tests in aggregate, of the first of the models against the
-    others. A task without data is left out."""
+    """Task -> its figures over the seeds; "all" -> the tests in aggregate. A task without data is left out."""
     results: dict[str, dict[str, Any]] = {}
     right: dict[str, list[np.ndarray]] = defaultdict(list)
     first: dict[str, list[np.ndarray]] = defaultdict(list)
     for task, texts, metadata in loaded(names, data, say):
-        results[task.name] = _over_seeds(task, texts, metadata, seeds, grid, models, right, first, say)
+        results[task.name] = _over_seeds(task, texts, metadata, seeds, grid, right, first, say)
     if results:
-        results["all"] = _aggregate(right, first, models[0])
+        results["all"] = _aggregate(right, first, grid.models[0])
     return results
 
 
-def _over_seeds(task, texts, metadata, seeds, grid, models, right, first, say) -> dict[str, Any]:
+def _over_seeds(task, texts, metadata, seeds, grid, right, first, say) -> dict[str, Any]:
     rows: dict[str, list[dict[str, float]]] = defaultdict(list)
     for seed in seeds:
         comparison = comparison_of(texts, metadata, task, seed)
         rhos = grid.rhos if seed < grid.admm_seeds else ()
-        for name, best, seconds in _compared(comparison, models, grid.values, rhos):
+        for name, best, seconds in _compared(comparison, grid.models, grid.values, rhos):
             correct = best.model.predict(comparison.X[comparison.test]) == comparison.y[comparison.test]
             right[name].append(correct)
             if seed == seeds[0]:

@@ -10,7 +10,7 @@ import numpy as np
 from cflengine.engine.checks import InputError, check_choice, is_number
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
-from cflengine.sentence_lasso.model.losses import LOSSES
+from cflengine.sentence_lasso.model.margin_loss import LOSSES
 from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, WordFeatures

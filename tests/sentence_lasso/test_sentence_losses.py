@@ -14,7 +14,7 @@ from sklearn.linear_model import Lasso
 from cflengine import ADMMSettings, MajoriseSettings, SentenceLassoClassifier, load_model
 from cflengine.engine.progress import TerminationReason
 from cflengine.sentence_lasso.model.certificate import best_bias, certify, dual_bound
-from cflengine.sentence_lasso.model.losses import HINGE, LOG, LOSSES, SQUARED, SQUARED_HINGE, Loss, proximal_hinge
+from cflengine.sentence_lasso.model.margin_loss import HINGE, LOG, LOSSES, SQUARED, SQUARED_HINGE, Loss, proximal_hinge
 from cflengine.sentence_lasso.model.problem import SentenceProblem
 from cflengine.sentence_lasso.solvers.iterate import Iterate
 from cflengine.sentence_lasso.solvers.registry import admm, majorise

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cflengine.engine.gaps import EPSILON, relative_gap, round_down, round_up, sum_terms
-from cflengine.sentence_lasso.model.losses import LOG, Loss
+from cflengine.sentence_lasso.model.margin_loss import LOG, Loss
 from cflengine.sentence_lasso.model.problem import SentenceProblem, soft_threshold
 
 _BIAS_STEPS = 200

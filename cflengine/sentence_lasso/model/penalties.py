@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from cflengine.engine.checks import InputError, check_choice, is_number
-from cflengine.sentence_lasso.model.losses import LOSSES
+from cflengine.sentence_lasso.model.margin_loss import LOSSES
 from cflengine.sentence_lasso.model.problem import SentenceGroups, SentenceProblem, merge_sentences, no_sentences
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class TrainingData:
     by_length : bool, default: False
         Whether λ_sen goes by the sentences' lengths.
     loss : str, default: 'log'
-        A key of :data:`~cflengine.sentence_lasso.model.losses.LOSSES`.
+        A key of :data:`~cflengine.sentence_lasso.model.margin_loss.LOSSES`.
     """
 
     X: sparse.csr_matrix

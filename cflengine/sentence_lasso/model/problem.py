@@ -10,9 +10,9 @@ group, times √n for n tokens where λ is to go by length. The dual, with u_g t
     maximise   −Σ_d α_d log α_d + (1 − α_d) log(1 − α_d)  −  Σ_{j: κ_j > 0} S_{λ_las}(r_j)²/(2 κ_j)             (D)
     subject to   Σ_d y_d α_d = 0,   |r_j| ≤ λ_las where κ_j = 0,   ‖u_g‖₂ ≤ λ_sen a_g,   0 ≤ α ≤ 1,
 
-S_λ soft thresholding. Other losses have other first terms in (D), and other bounds of α (losses.py). Source: Yogatama &
-Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*, ICML 2014, equation (1), where κ = 0 and
-all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0, κ_j = 2 λ_rid) and the elastic net; with
+S_λ soft thresholding. Other losses have other first terms in (D), and other bounds of α (margin_loss.py). Source:
+Yogatama & Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*, ICML 2014, equation (1), where
+κ = 0 and all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0, κ_j = 2 λ_rid) and the elastic net; with
 κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of their ADMM solves, an elastic net that knows
 how frequent words are but nothing of sentences.
 
@@ -42,7 +42,7 @@ from functools import cached_property
 import numpy as np
 from scipy import sparse
 
-from cflengine.sentence_lasso.model.losses import LOG, Loss
+from cflengine.sentence_lasso.model.margin_loss import LOG, Loss
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ import numpy as np
 from cflengine.engine.checks import InputError
 from cflengine.engine.progress import Listener, TerminationReason
 from cflengine.sentence_lasso.kernels import admm as kernels
-from cflengine.sentence_lasso.model.losses import HINGE
+from cflengine.sentence_lasso.model.margin_loss import HINGE
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.solvers.iterate import Iterate, proximal_newton_step
 from cflengine.sentence_lasso.solvers.run import SentenceRun

@@ -8,7 +8,7 @@ from scipy import sparse
 from cflengine.sentence_lasso.kernels import majorise as kernels
 from cflengine.sentence_lasso.kernels.arrays import Columns, Groups, ModelPoint, NewtonModel
 from cflengine.sentence_lasso.model.certificate import best_bias
-from cflengine.sentence_lasso.model.losses import HINGE, Loss, proximal_hinge
+from cflengine.sentence_lasso.model.margin_loss import HINGE, Loss, proximal_hinge
 from cflengine.sentence_lasso.model.problem import SentenceProblem
 
 LEAST_HESSIAN = 1e-12  # of a document's loss: far from the border it is 0, and a quadratic model needs some

@@ -31,7 +31,7 @@ import numpy as np
 
 from cflengine.engine.progress import EventForwarder, IterationStats, Listener, TerminationReason
 from cflengine.sentence_lasso.kernels import majorise as kernels
-from cflengine.sentence_lasso.model.losses import HINGE, proximal_hinge
+from cflengine.sentence_lasso.model.margin_loss import HINGE, proximal_hinge
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.solvers.active import ActiveNewton
 from cflengine.sentence_lasso.solvers.iterate import Iterate, proximal_newton_step
@@ -79,7 +79,7 @@ def solve(
 
 
 def _by_proximal_steps(run: SentenceRun, settings: MajoriseSettings, *, warm: bool) -> SentenceResult:
-    """The hinge: solves with losses that have a derivative, the α of each of which make the next (losses.py)."""
+    """The hinge: solves with losses that have a derivative, the α of each of which make the next (margin_loss.py)."""
     here = run.here
     inner_tol = _FIRST_TOL
     for k in range(_PROXIMAL_STEPS):
