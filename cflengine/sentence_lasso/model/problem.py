@@ -12,9 +12,9 @@ group, times √n for n tokens where λ is to go by length. The dual, with u_g t
 
 S_λ soft thresholding. Other losses have other first terms in (D), and other bounds of α (margin_loss.py). Source:
 Yogatama & Smith, *Making the Most of Bag of Words: Sentence Regularization with ADMM*, ICML 2014, equation (1), where
-κ = 0 and all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0, κ_j = 2 λ_rid) and the elastic net; with
-κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of their ADMM solves, an elastic net that knows
-how frequent words are but nothing of sentences.
+κ = 0 and all a_g = 1. Without sentences (P) is the lasso (κ = 0), the ridge (λ_las = 0, κ_j = 2 λ_rid) and the elastic
+net; with κ_j = ρ N_j, N_j the occurrences of feature j, it is what the first step of their ADMM solves, an elastic net
+that knows how frequent words are but nothing of sentences.
 
 Shapes: X CSR float64 (D, V); y float64 (D,), −1 or 1; vectors over a group's entries (E,).
 
