@@ -16,6 +16,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import _check_feature_names_in, _check_sample_weight, check_is_fitted, validate_data
 
 from cflengine.engine.checks import TOO_LARGE, InputError, is_number
@@ -309,9 +310,18 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return model
 
 
-class ProbabilisticClassifier(LinearClassifier):
-    """One whose scores are log-odds."""
+def _says_how_likely(estimator: Any) -> bool:
+    return bool(estimator._has_probabilities)
 
+
+class ProbabilisticClassifier(LinearClassifier):
+    """One whose scores are log-odds, unless it says that this one's are not."""
+
+    @property
+    def _has_probabilities(self) -> bool:
+        return True
+
+    @available_if(_says_how_likely)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1.
 
@@ -327,6 +337,7 @@ class ProbabilisticClassifier(LinearClassifier):
         """
         return self._probabilities(self.decision_function(X))
 
+    @available_if(_says_how_likely)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, also of those that are too small for a number.
 

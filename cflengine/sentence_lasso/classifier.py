@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from cflengine.engine.checks import InputError
@@ -25,6 +24,7 @@ from cflengine.linear.one_vs_rest import warn_unless_converged
 from cflengine.linear.parameters import parameters_of
 from cflengine.linear.saving import require
 from cflengine.sentence_lasso.grid import fit_classes
+from cflengine.sentence_lasso.model.margin_loss import LOSSES
 from cflengine.sentence_lasso.model.penalties import Penalty, TrainingData
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.relevance import relevance_table
@@ -34,11 +34,6 @@ from cflengine.sentence_lasso.solvers.settings import ADMMSettings, Settings
 from cflengine.text.sentences import UNITS
 
 _BYTES_PER_ENTRY = 170  # of a sentence: counts, groups, multipliers, and their copies while they are polished
-
-
-def _has_probabilities(estimator: Any) -> bool:
-    """Whether its scores are log-odds: those of the log loss, with which it was fitted, or else is to be."""
-    return bool(vars(estimator).get("_learnt_with", {}).get("loss", estimator.loss) == "log")
 
 
 class GroupClassifier(ProbabilisticClassifier):
@@ -236,6 +231,7 @@ class GroupClassifier(ProbabilisticClassifier):
         """The other way; see LinearEstimator."""
         model = super().from_parts(header, arrays, name)
         reads = header.get("reads")
+        require(model.loss in tuple(LOSSES), name)
         model._features = None
         if reads is not None:
             require(isinstance(reads, dict) and isinstance(model.language, str) and model.groups in UNITS, name)
@@ -251,37 +247,10 @@ class GroupClassifier(ProbabilisticClassifier):
             require(len(model._features.names()) == model.n_features_in_, name)
         return model
 
-    @available_if(_has_probabilities)
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1. Of the log loss.
-
-        Parameters
-        ----------
-        X : object
-            N documents: texts, or a matrix (N, V).
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 (N, classes), in the order of classes_.
-        """
-        return super().predict_proba(X)
-
-    @available_if(_has_probabilities)
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Logarithms of the probabilities, also of those that are too small for a number. Of the log loss.
-
-        Parameters
-        ----------
-        X : object
-            N documents: texts, or a matrix (N, V).
-
-        Returns
-        -------
-        numpy.ndarray
-            float64 (N, classes), in the order of classes_.
-        """
-        return super().predict_log_proba(X)
+    @property
+    def _has_probabilities(self) -> bool:
+        """Of the log loss alone: that of the fit, or the one that is to be fitted with."""
+        return bool(vars(self).get("_learnt_with", {}).get("loss", self.loss) == "log")
 
     def sentence_relevance(self, documents: Any, labels: Any = None) -> pd.DataFrame:
         """How much every sentence of some texts speaks for their label (§5.4): see :func:`relevance_table`.
@@ -304,7 +273,7 @@ class GroupClassifier(ProbabilisticClassifier):
         probabilities.
         """
         check_is_fitted(self, "coef_")
-        if not _has_probabilities(self):
+        if not self._has_probabilities:
             raise InputError("what a sentence adds to the log-odds is known of the log loss alone.")
         table = documents if isinstance(documents, SentenceTable) else self.cut(documents)
         chosen = self.predict(table) if labels is None else np.asarray(labels)

@@ -171,6 +171,7 @@ def _check_sentence_model(
         given = header["parameters"]
         own = (given.get("groups", "sentence"), given.get("group_weights", "equal"))
         require(own == groups, f"{path.name} has other groups than the run.")
+        require(given.get("loss", "log") == "log", f"{path.name} has another loss than the run.")
     check_intercepts(list(said["intercepts"].values()), intercept)
     require_same(said["features"], model.size, "features with a weight are")
     require_same(said["model_size"], model.size / coef.shape[1], "the share of features with a weight is")

@@ -149,6 +149,16 @@ def test_texts_are_learnt_without_probabilities(loss, tmp_path):
     assert not hasattr(model, "predict_proba")
 
 
+def test_a_file_says_by_which_loss(tmp_path):
+    header, arrays = SentenceLassoClassifier(0.02, 0.02).fit(TEXTS, LABELS).to_parts()
+    old = header | {"parameters": {key: value for key, value in header["parameters"].items() if key != "loss"}}
+    assert SentenceLassoClassifier.from_parts(old, arrays, "before").loss == "log"
+    for wrong in ("svm", ["log"], None):
+        other = header | {"parameters": header["parameters"] | {"loss": wrong}}
+        with pytest.raises(ValueError, match="wrong"):
+            SentenceLassoClassifier.from_parts(other, arrays, "wrong")
+
+
 def test_more_than_two_classes_by_the_hinge():
     model = SentenceLassoClassifier(0.02, 0.02, loss="hinge").fit(TEXTS, [0, 1, 2, 1, 0, 1])
     assert model.coef_.shape[0] == 3 and model.duality_gap_ <= 1e-4
