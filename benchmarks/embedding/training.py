@@ -149,8 +149,7 @@ def bbc(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     tried = kept.all(corpus, [Setting("gru", "none", 0.0, 0, "choose", rate) for rate in RATES], quick)
     rate = max(zip(RATES, tried, strict=True), key=lambda pair: pair[1]["test"])[0]
     for one, penalties in {ARTICLE_RATE: ("none",), rate: ARTICLE}.items():
-        rows = _grid(corpus, ("gru",), penalties, kept, quick, one)
-        found |= {f"{name}, rate {one:g}": row for name, row in rows.items()}
+        found |= _at_rate(corpus, "gru", penalties, kept, quick, one)
     return found
 
 
@@ -158,14 +157,12 @@ def bbc_rest(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any
     """The penalties that the article does not try on it, the recurrent network at the rate that `bbc` prefers."""
     corpus = read("bbc_news", data, quick)
     found = _grid(corpus, ("mean", "cnn"), OTHERS, kept, quick)
-    rows = _grid(corpus, ("gru",), OTHERS, kept, quick, RATES[1])
-    return found | {f"{name}, rate {RATES[1]:g}": row for name, row in rows.items()}
+    return found | _at_rate(corpus, "gru", OTHERS, kept, quick, RATES[1])
 
 
 def bbc_bilstm(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
     """The network that the article does not try, at the rate of the other recurrent one."""
-    rows = _grid(read("bbc_news", data, quick), ("bilstm",), ARTICLE, kept, quick, RATES[1])
-    return {f"{name}, rate {RATES[1]:g}": row for name, row in rows.items()}
+    return _at_rate(read("bbc_news", data, quick), "bilstm", ARTICLE, kept, quick, RATES[1])
 
 
 def bbc_100(data: str | None, kept: Trainings, *, quick: bool) -> dict[str, Any]:
@@ -212,6 +209,14 @@ def _grid(
     for pair, summary in zip(pairs, kept.summaries(corpus, settings, quick), strict=True):
         found[" ".join(pair)] = {"network": pair[0], "penalty": pair[1], "lam": lams[pair], "rate": rate} | summary
     return found
+
+
+def _at_rate(
+    corpus: Corpus, network: str, penalties: Sequence[str], kept: Trainings, quick: bool, rate: float
+) -> dict[str, Any]:
+    """The same of one network, with the learning rate in the names."""
+    rows = _grid(corpus, (network,), penalties, kept, quick, rate)
+    return {f"{name}, rate {rate:g}": row for name, row in rows.items()}
 
 
 def _chosen(

@@ -11,6 +11,7 @@ from benchmarks.evidence.page import Claim, Evidence, Part, seconds, verdict
 
 _MODELS = ("lasso", "ridge", "elastic", "frequency", "sentence")
 _RIVALS = ("lasso", "ridge", "elastic")
+_COMPARED = ("task", "model", "accuracy", "size", "largest gap", "seconds")
 
 
 def parts(evidence: Evidence) -> list[Part]:
@@ -30,7 +31,7 @@ def parts(evidence: Evidence) -> list[Part]:
         "not 0, in per cent; λ (each from 0.01 to 1,000 in powers of ten) by development accuracy, every fit to a "
         "proved gap; seconds: of a model's whole grid. Frequency: a lasso and a ridge weighted by how often a "
         "word occurs, which knows of no sentences, and which the paper does not have. The paper's numbers in brackets.",
-        ("task", "model", "accuracy", "size", "largest gap", "seconds"), rows, _claims(tables, together),
+        _COMPARED, rows, _claims(tables, together),
     )  # fmt: skip
     return [one, two]
 
@@ -52,8 +53,7 @@ def alone_parts(evidence: Evidence) -> list[Part]:
         "What the paper says of preliminary experiments. Splits, sizes and λ as in Table 2; a weight is held by its "
         "sentences alone, so few are 0. The paper's numbers in brackets."
     )
-    head = ("task", "model", "accuracy", "size", "largest gap", "seconds")
-    return [Part("Sentence-regularised classification: without a lasso (§5.3)", note, head, rows, claims)]
+    return [Part("Sentence-regularised classification: without a lasso (§5.3)", note, _COMPARED, rows, claims)]
 
 
 def _sizes(name: str, body: dict[str, Any]) -> tuple[str, ...]:

@@ -310,10 +310,6 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):
         return model
 
 
-def _says_how_likely(estimator: Any) -> bool:
-    return bool(estimator._has_probabilities)
-
-
 class ProbabilisticClassifier(LinearClassifier):
     """One whose scores are log-odds, unless it says that this one's are not."""
 
@@ -321,7 +317,7 @@ class ProbabilisticClassifier(LinearClassifier):
     def _has_probabilities(self) -> bool:
         return True
 
-    @available_if(_says_how_likely)
+    @available_if(lambda estimator: estimator._has_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the classes; one against the rest: the classes' own, scaled to sum to 1.
 
@@ -337,7 +333,7 @@ class ProbabilisticClassifier(LinearClassifier):
         """
         return self._probabilities(self.decision_function(X))
 
-    @available_if(_says_how_likely)
+    @available_if(lambda estimator: estimator._has_probabilities)
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the probabilities, also of those that are too small for a number.
 

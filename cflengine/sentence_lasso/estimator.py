@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cflengine.engine.checks import InputError, check_choice, is_number
+from cflengine.engine.checks import InputError, check_choice
 from cflengine.engine.progress import Listener
 from cflengine.sentence_lasso.classifier import GroupClassifier
 from cflengine.sentence_lasso.model.margin_loss import LOSSES
-from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData
+from cflengine.sentence_lasso.model.penalties import GROUP_WEIGHTS, PENALTIES, Penalty, TrainingData, checked_lam
 from cflengine.sentence_lasso.model.result import SentenceResult
 from cflengine.sentence_lasso.sentences import Features, WordFeatures
 from cflengine.sentence_lasso.solvers.registry import SOLVERS
@@ -24,9 +24,9 @@ class SentenceLassoClassifier(GroupClassifier):
     """Logistic regression with one overlapping group for every training sentence (Yogatama & Smith, ICML 2014).
 
     Minimises Σ_d ℓ(y_d (wᵀx_d + b)) + λ_las‖w‖₁ + λ_sen Σ_{d,s} ‖w_{d,s}‖₂, equation (1) of the paper, with
-    ℓ(m) = log(1 + exp(−m)) as there, or another loss,
-    where w_{d,s} has the weight of a word for each of its tokens in sentence s of document d; the bias b is free. Other
-    parts of a document may be the groups (section 5.4), and λ_sen may go by their lengths (section 3).
+    ℓ(m) = log(1 + exp(−m)) as there, or another loss. w_{d,s} has the weight of a word for each of its tokens in
+    sentence s of document d; the bias b is free. Other parts of a document may be the groups (section 5.4), and λ_sen
+    may go by their lengths (section 3).
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class SentenceLassoClassifier(GroupClassifier):
         self.listeners = listeners
 
     def _penalty(self) -> Penalty:
-        return Penalty("sentence", lam_sen=self.lam_sen, lam_las=_checked(self, "l1", or_zero=True))
+        return Penalty("sentence", lam_sen=self.lam_sen, lam_las=checked_lam(self.l1, "l1", or_zero=True))
 
     def _check(self) -> Settings:
         check_choice(self.groups, "groups", UNITS)
@@ -220,18 +220,11 @@ class PenalisedClassifier(GroupClassifier):
         if self.penalty == "sentence":
             raise InputError("the sentence regulariser is SentenceLassoClassifier's.")
         parameters = PENALTIES.get(self.penalty, ()) if isinstance(self.penalty, str) else ()
-        found = {name: _checked(self, "l1" if name == "lam_las" else "l2") for name in parameters}
+        own = {name: "l1" if name == "lam_las" else "l2" for name in parameters}
+        found = {name: checked_lam(getattr(self, given), given) for name, given in own.items()}
         if self.penalty in ("ridge", "elastic"):
             found["lam_rid"] *= 0.5
         return Penalty(self.penalty, **found)
-
-
-def _checked(estimator: Any, name: str, *, or_zero: bool = False) -> float:
-    """A regularisation parameter. Raises ValueError unless it is a number above 0."""
-    value = getattr(estimator, name)
-    if not (is_number(value) and (0 < value < np.inf or (or_zero and value == 0))):
-        raise InputError(f"{name} must be a number {'not below' if or_zero else 'above'} 0, not {value!r}.")
-    return float(value)
 
 
 def estimator_of(

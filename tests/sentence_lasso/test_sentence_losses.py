@@ -35,23 +35,23 @@ def with_loss(case: Case, loss: Loss) -> SentenceProblem:
 
 @pytest.mark.parametrize("loss", [*SMOOTH, HINGE], ids=[*NAMES, "hinge"])
 @given(st.floats(-30, 30), st.floats(-3, 3))
-def test_every_alpha_gives_a_line_below_the_loss_which_its_slope_touches(loss, m, alpha):
+def test_every_alpha_gives_a_line_below_the_loss_and_its_own_touches_it(loss, m, alpha):
     margin = np.array([m])
     alpha = np.clip(np.array([alpha]), loss.least, loss.most)
     value = loss.value(margin)
     assert value >= 0 or loss is not LOSSES.get(loss.name)
     assert value >= loss.dual(alpha) - alpha * margin - 1e-9
-    slope = loss.slope(margin)
-    assert loss.least <= slope <= loss.most and loss.curvature(margin) >= 0
-    assert value == pytest.approx(loss.dual(slope) - slope * margin, abs=1e-9, rel=1e-9)
+    own, second = loss.derivatives(margin)
+    assert loss.least <= own <= loss.most and second >= 0
+    assert value == pytest.approx(loss.dual(own) - own * margin, abs=1e-9, rel=1e-9)
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=NAMES)
 @given(st.floats(-8, 8))
-def test_slopes_are_derivatives(loss, m):
+def test_alpha_is_minus_the_derivative(loss, m):
     step = 1e-6
     up, down = loss.value(np.array([m + step])), loss.value(np.array([m - step]))
-    assert loss.slope(np.array([m])) == pytest.approx((down - up) / (2 * step), abs=1e-4)
+    assert loss.alpha(np.array([m])) == pytest.approx((down - up) / (2 * step), abs=1e-4)
 
 
 @given(cases(), st.sampled_from(list(LOSSES)), st.integers(0, 1000))

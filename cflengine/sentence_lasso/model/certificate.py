@@ -55,13 +55,13 @@ def best_bias(
         low, high = low - 1.0, high + 1.0
     b = min(max(start, low), high)
     for _ in range(_BIAS_STEPS):
-        margin = y * (scores + b)
-        excess = -float((v * y * loss.slope(margin)).sum())
+        alpha, second = loss.derivatives(y * (scores + b))
+        excess = -float((v * y * alpha).sum())
         if excess > 0:
             high = b
         else:
             low = b
-        curvature = float((v * loss.curvature(margin)).sum())
+        curvature = float((v * second).sum())
         step = b - excess / curvature if curvature > 0 else math.inf
         following = step if low < step < high else 0.5 * (low + high)
         if abs(excess) <= 1e-13 * total or following == b:
@@ -103,7 +103,7 @@ def certify(
     scores, loss = problem.X @ w, working or problem.margin_loss
     bias = best_bias(scores, problem.y, bias, problem.v, loss)
     objective = objective_at(problem, w, bias, scores)
-    bound, shrink = dual_bound(problem, loss.slope(problem.y * (scores + bias)), u, objective)
+    bound, shrink = dual_bound(problem, loss.alpha(problem.y * (scores + bias)), u, objective)
     return Certificate(objective, bound, relative_gap(objective, bound), bias, shrink)
 
 
@@ -151,8 +151,9 @@ def _balanced(problem: SentenceProblem, alpha: np.ndarray) -> np.ndarray | None:
     if not np.isfinite(alpha).all():
         return None
     if loss.least == -np.inf:
+        total = float((v * np.ones(len(y))).sum())
         for _ in range(2):  # the second takes what rounding has left of the first
-            alpha = alpha - y * (float((v * y * alpha).sum()) / float((v * np.ones(len(y))).sum()))
+            alpha = alpha - y * (float((v * y * alpha).sum()) / total)
         return alpha
     alpha = np.clip(alpha, loss.least, loss.most)
     sums = {sign: float((v * alpha)[y == sign].sum()) for sign in (-1.0, 1.0)}

@@ -12,7 +12,7 @@ are the hinge's, too (:func:`proximal_hinge`). What is proved is proved for the 
 Examples
 --------
 >>> import numpy as np
->>> HINGE.value(np.array([-1.0, 0.5, 2.0])).tolist(), SQUARED.slope(np.array([-1.0, 0.5, 2.0])).tolist()
+>>> HINGE.value(np.array([-1.0, 0.5, 2.0])).tolist(), SQUARED.alpha(np.array([-1.0, 0.5, 2.0])).tolist()
 ([2.0, 0.5, 0.0], [2.0, 0.5, -1.0])
 >>> m, alpha = np.linspace(-3, 3, 7), 0.3
 >>> all((loss.value(m) >= loss.dual(np.array([alpha]))[0] - alpha * m).all() for loss in LOSSES.values())
@@ -41,10 +41,8 @@ class Loss:
         How parameters call it.
     value : callable
         float64 (D,) to ℓ(m).
-    slope : callable
-        α = −ℓ'(m).
-    curvature : callable
-        ℓ''(m), 0 or above; where that jumps, of one side.
+    derivatives : callable
+        m to α = −ℓ'(m) and ℓ''(m), which is 0 or above; where that jumps, of one side.
     dual : callable
         α to −ℓ*(−α), of α within ``least`` and ``most``.
     least : float
@@ -55,16 +53,19 @@ class Loss:
 
     name: str
     value: _Function
-    slope: _Function
-    curvature: _Function
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     dual: _Function
     least: float = 0.0
     most: float = np.inf
 
+    def alpha(self, margin: np.ndarray) -> np.ndarray:
+        """float64 (D,): α = −ℓ'(m)."""
+        return self.derivatives(margin)[0]
 
-def _log_curvature(margin: np.ndarray) -> np.ndarray:
+
+def _of_log(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     alpha = expit(-margin)
-    return alpha * (1.0 - alpha)
+    return alpha, alpha * (1.0 - alpha)
 
 
 def proximal_hinge(near: np.ndarray, sigma: float = 0.5) -> Loss:
@@ -74,21 +75,15 @@ def proximal_hinge(near: np.ndarray, sigma: float = 0.5) -> Loss:
     solution as it is.
     """
 
-    def free(margin: np.ndarray) -> np.ndarray:
-        return near + (1.0 - margin) / sigma
-
-    def slope(margin: np.ndarray) -> np.ndarray:
-        return np.clip(free(margin), 0.0, 1.0)
+    def derivatives(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        free = near + (1.0 - margin) / sigma
+        return np.clip(free, 0.0, 1.0), np.where((free > 0.0) & (free < 1.0), 1.0, _LEAST_SHARE) / sigma
 
     def value(margin: np.ndarray) -> np.ndarray:
-        alpha = slope(margin)
+        alpha, _ = derivatives(margin)
         return alpha * (1.0 - margin) - 0.5 * sigma * (alpha - near) ** 2
 
-    def curvature(margin: np.ndarray) -> np.ndarray:
-        alpha = free(margin)
-        return np.where((alpha > 0.0) & (alpha < 1.0), 1.0, _LEAST_SHARE) / sigma
-
-    return Loss("hinge", value, slope, curvature, lambda alpha: alpha - 0.5 * sigma * (alpha - near) ** 2, most=1.0)
+    return Loss("hinge", value, derivatives, lambda alpha: alpha - 0.5 * sigma * (alpha - near) ** 2, most=1.0)
 
 
 def _short(margin: np.ndarray) -> np.ndarray:
@@ -96,26 +91,29 @@ def _short(margin: np.ndarray) -> np.ndarray:
     return np.maximum(1.0 - margin, 0.0)
 
 
+def _lacking(margin: np.ndarray) -> np.ndarray:
+    """1 where something is."""
+    return (margin < 1.0).astype(np.float64)
+
+
 def _quadratic(alpha: np.ndarray) -> np.ndarray:
     return alpha - 0.5 * alpha * alpha
 
 
 LOG = Loss(
-    "log", lambda margin: np.logaddexp(0.0, -margin), lambda margin: expit(-margin), _log_curvature,
-    lambda alpha: entr(alpha) + entr(1.0 - alpha), most=1.0,
-)  # fmt: skip
+    "log", lambda margin: np.logaddexp(0.0, -margin), _of_log, lambda alpha: entr(alpha) + entr(1.0 - alpha), most=1.0
+)
 SQUARED = Loss(
-    "squared", lambda margin: 0.5 * (1.0 - margin) ** 2, lambda margin: 1.0 - margin, np.ones_like, _quadratic,
-    least=-np.inf,
+    "squared", lambda margin: 0.5 * (1.0 - margin) ** 2, lambda margin: (1.0 - margin, np.ones_like(margin)),
+    _quadratic, least=-np.inf,
 )  # fmt: skip
 SQUARED_HINGE = Loss(
-    "squared hinge", lambda margin: 0.5 * _short(margin) ** 2, _short, lambda margin: (margin < 1.0).astype(np.float64),
+    "squared hinge", lambda margin: 0.5 * _short(margin) ** 2, lambda margin: (_short(margin), _lacking(margin)),
     _quadratic,
 )  # fmt: skip
 HINGE = Loss(
-    "hinge", _short, lambda margin: (margin < 1.0).astype(np.float64), np.zeros_like, lambda alpha: alpha.copy(),
-    most=1.0,
-)  # fmt: skip
+    "hinge", _short, lambda margin: (_lacking(margin), np.zeros_like(margin)), lambda alpha: alpha.copy(), most=1.0
+)
 
 #: name -> loss
 LOSSES: Mapping[str, Loss] = {loss.name: loss for loss in (LOG, SQUARED, SQUARED_HINGE, HINGE)}

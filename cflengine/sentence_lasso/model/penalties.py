@@ -29,6 +29,13 @@ PENALTIES = {
 GROUP_WEIGHTS = ("equal", "length")
 
 
+def checked_lam(value: Any, name: str, *, or_zero: bool = False) -> float:
+    """A regularisation parameter. Raises InputError unless it is a number above 0, or 0 where that is allowed."""
+    if not (is_number(value) and (0 < value < np.inf or (or_zero and value == 0))):
+        raise InputError(f"{name} must be a number {'not below' if or_zero else 'above'} 0, not {value!r}.")
+    return float(value)
+
+
 @dataclass(frozen=True)
 class Penalty:
     """A regulariser and its parameters, 0 for those that the kind has not.
@@ -59,9 +66,8 @@ class Penalty:
         for name in ("lam_sen", "lam_las", "lam_rid"):
             value = getattr(self, name)
             if name in PENALTIES[self.kind]:
-                or_zero = (self.kind, name) == ("sentence", "lam_las")  # the groups alone, section 5.3
-                if not (is_number(value) and (0 < value < np.inf or (or_zero and value == 0))):
-                    raise InputError(f"{name} must be a number {'not below' if or_zero else 'above'} 0, not {value!r}.")
+                # without a lasso sentences stand alone, section 5.3
+                checked_lam(value, name, or_zero=(self.kind, name) == ("sentence", "lam_las"))
             elif value != 0:
                 raise InputError(f"the {self.kind} penalty has no {name}.")
 

@@ -215,7 +215,7 @@ class ActiveNewton:
         delta = there - w
         scores = here.scores + part.product(delta, len(problem.y))
         weights = there[:-1]
-        value = here.lost(scores) + problem.lam_las * float(np.abs(weights).sum())
+        value = here.loss(scores) + problem.lam_las * float(np.abs(weights).sum())
         value += 0.5 * float(part.kappa @ (weights * weights))
         value += smooth_norms(part.groups, there, problem.lam_sen, 0.0)
         here.work += 1

@@ -24,8 +24,8 @@ def columns_of(X: sparse.csr_matrix) -> Columns:
 class Iterate:
     """w float64 (V,), bias, scores = Xw + b float64 (D,); w and scores are replaced, never written into.
 
-    columns: of ``problem.X``, if they are at hand. Without w it begins at w = 0 with the best bias. loss: the one that
-    solvers work with, which has a derivative: the problem's own, but for the hinge.
+    columns: of ``problem.X``, if they are at hand. Without w it begins at w = 0 with the best bias. working: the
+    loss that solvers work with, which has a derivative: the problem's own, but for the hinge.
     """
 
     def __init__(
@@ -33,13 +33,13 @@ class Iterate:
     ) -> None:
         self.problem = problem
         hinge = problem.margin_loss is HINGE
-        self.loss: Loss = proximal_hinge(np.zeros(len(problem.y))) if hinge else problem.margin_loss
+        self.working: Loss = proximal_hinge(np.zeros(len(problem.y))) if hinge else problem.margin_loss
         self.columns = columns_of(problem.X) if columns is None else columns
         groups = problem.groups
         self.groups = Groups(groups.ptr, groups.feature, groups.count, groups.weight)
         self.w = np.zeros(problem.n_features) if w is None else w.astype(np.float64)
         scores = problem.X @ self.w
-        self.bias = best_bias(scores, problem.y, bias, problem.v, self.loss)
+        self.bias = best_bias(scores, problem.y, bias, problem.v, self.working)
         self.scores = scores + self.bias
         self.work = 0.0  # passes over the data
 
@@ -53,21 +53,21 @@ class Iterate:
 
     def objective(self) -> float:
         """(P) here, with the loss that is worked with."""
-        return self.lost(self.scores) + self.problem.penalty(self.w)
+        return self.loss(self.scores) + self.problem.penalty(self.w)
 
-    def lost(self, scores: np.ndarray) -> float:
+    def loss(self, scores: np.ndarray) -> float:
         """Σ_d v_d ℓ(y_d scores_d) with the loss that is worked with."""
-        return self.problem.loss_by(self.loss, scores)
+        return self.problem.loss_by(self.working, scores)
 
     def alpha(self) -> np.ndarray:
         """float64 (D,): α = −ℓ'(margin), with which the bias is the best."""
-        return self.loss.slope(self.problem.y * self.scores)
+        return self.working.alpha(self.problem.y * self.scores)
 
     def derivatives(self) -> tuple[np.ndarray, np.ndarray]:
         """Of each document's loss by its score: the first, −v y α, and the second, kept above 0. float64 (D,) each."""
         y, v = self.problem.y, self.problem.v
-        curvature = self.loss.curvature(y * self.scores)
-        return -v * y * self.alpha(), np.maximum(v * curvature, LEAST_HESSIAN)
+        alpha, second = self.working.derivatives(y * self.scores)
+        return -v * y * alpha, np.maximum(v * second, LEAST_HESSIAN)
 
     def gathered(self, derivative: np.ndarray) -> np.ndarray:
         """Xᵀ derivative."""
@@ -95,7 +95,7 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     # a weight of 0 stays 0 unless it is pulled by more than λ_las, whatever q is
     active = np.flatnonzero((w != 0) | (np.abs(gradient) > problem.lam_las))
     curvature = here.curvature(hessian, active)
-    before = here.lost(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
+    before = here.loss(here.scores) + problem.lam_las * float(np.abs(w).sum()) + penalty(w)
     target, moved = w.copy(), np.zeros(len(problem.y))
     model, point = NewtonModel(q, linear, curvature, hessian), ModelPoint(derivative.copy(), moved, target)
     bias = kernels.descend(here.columns, active, problem.lam_las, model, point, here.bias, passes, 1e-9 * before)
@@ -106,7 +106,7 @@ def proximal_newton_step(here: Iterate, q: np.ndarray, linear: np.ndarray, penal
     length = 1.0
     while length > 1e-8:
         there, scores = w + length * step, here.scores + length * moved
-        value = here.lost(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
+        value = here.loss(scores) + problem.lam_las * float(np.abs(there).sum()) + penalty(there)
         if value <= before + _SUFFICIENT * length * min(expected, 0.0) + 1e-14 * abs(before):
             here.move(there, here.bias + length * (bias - here.bias), scores)
             return before - value

@@ -65,9 +65,9 @@ def solve(
     run = SentenceRun(here, "majorise", settings, listeners)
     if not run.certify("start"):
         return run.result()
-    last = settings.epsilon * settings.decay**settings.rounds
     if here.problem.margin_loss is HINGE:
         return _by_proximal_steps(run, settings, warm=warm)
+    last = settings.epsilon * settings.decay**settings.rounds
     for cycle in range(_CYCLES):
         # Few rounds with a fast ε are enough as a rule. Where they leave the wrong weights at 0 Newton's method
         # struggles, and slower rounds are worth their time.
@@ -81,11 +81,10 @@ def solve(
 def _by_proximal_steps(run: SentenceRun, settings: MajoriseSettings, *, warm: bool) -> SentenceResult:
     """The hinge: solves with losses that have a derivative, the α of each of which make the next (margin_loss.py)."""
     here = run.here
-    inner_tol = _FIRST_TOL
+    inner = replace(settings, time_limit=None, max_iter=min(_INNER, settings.max_iter))
     for k in range(_PROXIMAL_STEPS):
-        problem = replace(here.problem, margin_loss=here.loss)
-        most = min(_INNER, settings.max_iter)
-        inner = replace(settings, tol=max(inner_tol, 0.1 * settings.tol), time_limit=None, max_iter=most)
+        inner = replace(inner, tol=max(_FIRST_TOL * 0.5**k, 0.1 * settings.tol))
+        problem = replace(here.problem, margin_loss=here.working)
         start = Iterate(problem, here.columns, here.w, here.bias)
         found = solve(start, inner, [_Within(run.progress)], warm=warm or k > 0)
         here.work += start.work
@@ -94,8 +93,7 @@ def _by_proximal_steps(run: SentenceRun, settings: MajoriseSettings, *, warm: bo
         run.iteration += 1
         if not run.certify("proximal") or not run.may_go_on():
             return run.result()
-        here.loss = proximal_hinge(here.alpha())
-        inner_tol *= 0.5
+        here.working = proximal_hinge(here.alpha())
     return run.result(TerminationReason.NUMERICAL_ERROR)
 
 
@@ -209,7 +207,7 @@ def _bring_back(here: Iterate, direction: np.ndarray) -> bool:
     length = max(-fall, 0.0) / max(curvature, 1e-300)
     for _ in range(40):
         w = here.w + length * direction
-        if here.lost(problem.X @ w + here.bias) + problem.penalty(w) < value:
+        if here.loss(problem.X @ w + here.bias) + problem.penalty(w) < value:
             here.go(w, here.bias)
             return True
         length *= 0.5

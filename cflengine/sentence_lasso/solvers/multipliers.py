@@ -100,7 +100,7 @@ class Multipliers:
             every, lam = Free(self.all_groups, self.total_count), problem.lam_las
             kernels.polish(here.groups, problem.lam_sen, lam, every, Dual(u, r), _beginning(), _SPREAD, self.enough)
             here.work += _SPREAD
-        found = certify(problem, here.w, u, here.bias, here.loss)
+        found = certify(problem, here.w, u, here.bias, here.working)
         here.move(here.w, found.bias, here.scores + (found.bias - here.bias))
         return found, u
 

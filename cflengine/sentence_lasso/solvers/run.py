@@ -69,8 +69,7 @@ class SentenceRun(Run):
 
     def note(self, stage: str, **extra: float) -> bool:
         """An event without a certificate of its own; whether to go on."""
-        here = self.here
-        objective = here.problem.loss(here.scores) + here.problem.penalty(here.w)
+        objective = self.here.objective()
         self.update_incumbent(objective)
         return self._tell(stage, objective, extra)
 

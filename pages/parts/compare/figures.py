@@ -28,11 +28,10 @@ def scatter_figure(frame: pd.DataFrame, group: str, others: str) -> go.Figure:
         _points(figure, shown[own], x[own], y[own], colour, symbol, f"more in {html(name)}")
     rest = shown["p"].to_numpy() >= 0.05
     _points(figure, shown[rest], x[rest], y[rest], GREY, "circle-open", "no clear difference")
-    names = [html(phrase) for phrase in shown["phrase"]]
     for label in _named(shown, x, y):  # in the letters' colour, which can be read in the dark, too
         far = abs(label.right) > 8
         figure.add_annotation(
-            x=x[label.point], y=y[label.point], text=names[label.point], font={"size": 12},
+            x=x[label.point], y=y[label.point], text=html(shown["phrase"].iloc[label.point]), font={"size": 12},
             ax=label.right, ay=-label.up, xanchor="left" if label.right > 0 else "right",
             showarrow=True, arrowhead=0, arrowwidth=0.8, arrowcolor=GREY if far else "rgba(0,0,0,0)", standoff=4,
             borderpad=0,

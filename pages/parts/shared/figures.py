@@ -10,6 +10,9 @@ import numpy as np
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#8a8a8a"
 
 
+_Box = tuple[float, float, float]  # of a label: its left and right end, and its line
+
+
 def html(text: object) -> str:
     """A stranger's text as Plotly shows it, which reads a little HTML."""
     return str(text).replace("&", "&amp;").replace("<", "&lt;").replace("%{", "% {")
@@ -23,13 +26,14 @@ def apart(
     x, y: float (n,), where they stand, as shares of a plot of about ``size`` pixels; anchors: of each -1 where it ends
     there, 0 where that is its middle, 1 where it begins there.
     """
-    kept: list[tuple[float, float, float]] = []
+    kept: list[_Box] = []
     found = []
     for k, (label, anchor) in enumerate(zip(labels, anchors, strict=True)):
         width = _width(label)
         left, row = size[0] * float(x[k]) + (anchor - 1) * width / 2, size[1] * float(y[k])
-        if all(abs(row - other) >= _LINE or left > right or left + width < start for start, right, other in kept):
-            kept.append((left, left + width, row))
+        box = left, left + width, row
+        if not _meets(box, kept):
+            kept.append(box)
             found.append(k)
     return found
 
@@ -53,7 +57,7 @@ def beside(
     which the places are free; wanted: the points that have a label.
     """
     plots = [(width * points[0], height * points[1], width) for width in widths]
-    kept: list[list[tuple[float, float, float]]] = [[] for _ in plots]
+    kept: list[list[_Box]] = [[] for _ in plots]
     found = []
     for k, label in zip(wanted, labels, strict=True):
         for right, up in _PLACES:
@@ -71,19 +75,22 @@ def _width(label: str) -> float:
     return 7.5 * min(len(label), 60) + 8
 
 
-def _box(x: float, y: float, side: float, width: float) -> tuple[float, float, float]:
-    """Left and right end and the line of a label that begins at x, or ends there."""
+def _box(x: float, y: float, side: float, width: float) -> _Box:
+    """Of a label that begins at x, or ends there."""
     return (x, x + width, y) if side > 0 else (x - width, x, y)
 
 
-def _is_free(
-    box: tuple[float, float, float], plot: tuple[np.ndarray, np.ndarray, int], height: int,
-    labels: Sequence[tuple[float, float, float]],
-) -> bool:  # fmt: skip
+def _meets(box: _Box, labels: Sequence[_Box]) -> bool:
+    """Whether it lies on one of them."""
+    left, right, row = box
+    return any(abs(row - line) < _LINE and left <= end and begin <= right for begin, end, line in labels)
+
+
+def _is_free(box: _Box, plot: tuple[np.ndarray, np.ndarray, int], height: int, labels: Sequence[_Box]) -> bool:
     (left, right, row), (across, up, width) = box, plot
     if left < 0 or right > width or not _LINE / 2 <= row <= height - _LINE / 2:
         return False
-    if any(abs(row - line) < _LINE and left <= end and begin <= right for begin, end, line in labels):
+    if _meets(box, labels):
         return False
     return not ((across > left) & (across < right) & (np.abs(up - row) < 9)).any()
 
