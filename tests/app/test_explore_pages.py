@@ -246,6 +246,8 @@ def test_cost_bursts_and_words_over_years(corpus, downloads):  # noqa: F811
     sound(app.selectbox(key="widget_time_group").set_value("party").run())
     show(app, "phrases")
     assert show(app, "overtime").selectbox(key="widget_time_group").value == "party", "another page does not forget it"
+    sound(app.selectbox(key="widget_time_group").set_value("").run())
+    assert app.session_state["time_choice"].by is None, "all documents, whatever group goes along"
     assert "No phrase comes in a burst" in markdown(app) and "Bursts (CSV)" not in downloads
 
 

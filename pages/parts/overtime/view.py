@@ -217,13 +217,14 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
             "Words over time", key="widget_time_phrase", placeholder="words; * stands for any letters", width=260,
             on_change=lambda: select_phrase(state.widget_time_phrase),
         )  # fmt: skip
-        along, by = selected_group(metadata), None
+        along, by = selected_group(metadata), ""
         if groups:
             first = along[0] if choice.by == "" and along is not None else choice.by
+            # not None for all documents: Streamlit shows a button to clear that
             by = st.selectbox(
-                "By", [None, *groups], 1 + groups.index(first) if first in groups else 0, key="widget_time_group",
-                format_func=lambda name: _NONE if name is None else plain(name), width=200,
-                on_change=lambda: _set(by=state.widget_time_group),
+                "By", ["", *groups], 1 + groups.index(first) if first in groups else 0, key="widget_time_group",
+                format_func=lambda name: plain(name) if name else _NONE, width=200,
+                on_change=lambda: _set(by=state.widget_time_group or None),
             )  # fmt: skip
     query = selected_phrase()
     if not query.strip():
@@ -239,7 +240,7 @@ def draw_phrase(loaded: LoadedCorpus, periods: Periods) -> None:
     dated = int(sizes[periods.number >= 0].sum())
     frames: dict[str, Any] = {}
     left_out = ""
-    if by is None:
+    if not by:
         frames[""] = rates(counts, sizes, periods)
     else:
         labels = metadata[by].astype(str)
